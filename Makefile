@@ -1,0 +1,49 @@
+# Everything runs from .venv, which is made here on a fresh machine. Python >= 3.11 is all that has to be there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check bench components proto proto-check lint types format clean
+.DEFAULT_GOAL := demo
+
+$(STAMP): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "Python >= 3.11 is needed: set PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python >= 3.11 is needed: set PYTHON=/path/to/python3"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) (about a minute the first time)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check uv && $(BIN)/uv pip install -q -p $(BIN)/python -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP)  ## the main job: an agent that fails and is steered back, on the embedded detector
+	@$(BIN)/spanward demo
+
+check: $(STAMP)  ## the everyday loop: every test that needs no real component
+	@$(BIN)/python -m pytest -m "not real"
+
+test: $(STAMP) components  ## every test, real components included
+	@$(BIN)/python -m pytest
+
+bench: $(STAMP) components  ## performance, each figure beside its baseline of the same run; JSON
+	@$(BIN)/spanward bench --json
+
+components: $(STAMP)  ## a real Collector, Jaeger and Prometheus under .components/, cached
+	@scripts/components.sh
+
+proto:  ## regenerate the control protocol's Python
+	@scripts/proto.sh
+
+proto-check:  ## fail when the generated code is stale
+	@scripts/proto.sh --check
+
+lint: $(STAMP)
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+format: $(STAMP)
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+types: $(STAMP)
+	@$(BIN)/mypy
+
+clean:
+	@rm -rf $(VENV) .components .pytest_cache .mypy_cache .ruff_cache dist build

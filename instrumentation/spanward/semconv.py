@@ -1,0 +1,144 @@
+"""Attribute keys, operation names and value sets, each spelled once.
+
+OpenTelemetry GenAI names are reused wherever one exists (OTel semantic conventions for GenAI, development status);
+what the conventions lack lives under ``spanward.``, never under ``gen_ai.``. Pure: no imports but the standard library.
+"""
+
+from typing import Final, Literal
+
+# --- scopes ---------------------------------------------------------------------------------------------------------
+SCOPE: Final = "spanward"
+"""Instrumentation scope of the step spans that the gate makes."""
+DETECTOR_SCOPE: Final = "spanward.detector"
+"""Scope of the spans that the detector itself exports; the Collector never sends them back to it."""
+
+# --- OTel GenAI -----------------------------------------------------------------------------------------------------
+OPERATION_NAME: Final = "gen_ai.operation.name"
+PROVIDER_NAME: Final = "gen_ai.provider.name"
+AGENT_NAME: Final = "gen_ai.agent.name"
+AGENT_ID: Final = "gen_ai.agent.id"
+CONVERSATION_ID: Final = "gen_ai.conversation.id"
+REQUEST_MODEL: Final = "gen_ai.request.model"
+RESPONSE_MODEL: Final = "gen_ai.response.model"
+RESPONSE_ID: Final = "gen_ai.response.id"
+REQUEST_MAX_TOKENS: Final = "gen_ai.request.max_tokens"
+FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
+INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
+TOOL_NAME: Final = "gen_ai.tool.name"
+TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
+TOOL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
+TOOL_RESULT: Final = "gen_ai.tool.call.result"
+TOOL_DEFINITIONS: Final = "gen_ai.tool.definitions"
+INPUT_MESSAGES: Final = "gen_ai.input.messages"
+OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
+SYSTEM_INSTRUCTIONS: Final = "gen_ai.system_instructions"
+ERROR_TYPE: Final = "error.type"
+EVALUATION_EVENT: Final = "gen_ai.evaluation.result"
+
+OP_CHAT: Final = "chat"
+OP_EXECUTE_TOOL: Final = "execute_tool"
+OP_INVOKE_AGENT: Final = "invoke_agent"
+OP_PLAN: Final = "plan"
+
+# --- HTTP (stable conventions; the older spellings are read, never written) -------------------------------------------
+HTTP_STATUS: Final = "http.response.status_code"
+HTTP_STATUS_OLD: Final = "http.status_code"
+HTTP_METHOD: Final = "http.request.method"
+HTTP_METHOD_OLD: Final = "http.method"
+HTTP_RETRY_AFTER: Final = "http.response.header.retry-after"
+"""Array of header values, or our integer seconds under :data:`RETRY_AFTER_MS`."""
+HTTP_RESEND_COUNT: Final = "http.request.resend_count"
+
+# --- ours: the step -------------------------------------------------------------------------------------------------
+RUN_ID: Final = "spanward.run.id"
+STEP_INDEX: Final = "spanward.step.index"
+STEP_KIND: Final = "spanward.step.kind"
+STEP_REASON: Final = "spanward.step.reason"
+ACTION: Final = "spanward.action"
+PAYLOAD_DIGEST: Final = "spanward.payload.digest"
+RESULT_DIGEST: Final = "spanward.result.digest"
+ATTEMPT: Final = "spanward.attempt"
+SIDE_EFFECT: Final = "spanward.tool.side_effect"
+TOOL_TIMEOUT_S: Final = "spanward.tool.timeout_s"
+TOOL_IDEMPOTENT: Final = "spanward.tool.idempotent"
+TOOL_HAS_FALLBACK: Final = "spanward.tool.has_fallback"
+HOLD: Final = "spanward.hold"
+RUN_ENDED: Final = "spanward.run.ended"
+"""On the run's own ``invoke_agent`` span: "completed" or the exception's class name."""
+OUTCOME_UNKNOWN: Final = "spanward.outcome.unknown"
+"""True: the call was abandoned; whether it had its effect is not known."""
+CONTROL_FLOW: Final = "spanward.control_flow"
+"""True: the exception is the framework's way to pause, defer or hand over, not an error."""
+RETRY_AFTER_MS: Final = "spanward.http.retry_after_ms"
+
+# --- ours: facts, computed where the content is (see :mod:`spanward.facts`) -------------------------------------------
+FACT_RESULT_SIZE: Final = "spanward.facts.result.size"
+FACT_RESULT_EMPTY: Final = "spanward.facts.result.empty"
+FACT_RESULT_JSON: Final = "spanward.facts.result.json"
+"""True when the result parses as JSON, false when not. Absent for results that are not text."""
+FACT_RESULT_JSON_EXPECTED: Final = "spanward.facts.result.json_expected"
+FACT_RESULT_SCHEMA: Final = "spanward.facts.result.schema"
+"""Violation of the tool's result schema as ``keyword:/json/pointer``. Absent when there is none."""
+FACT_RESULT_ERROR: Final = "spanward.facts.result.error"
+"""How the result says that it failed: one of :data:`ERROR_SIGNS`. Absent when it does not."""
+FACT_RESULT_SIGNATURE: Final = "spanward.facts.result.signature"
+"""Normalised class of the error text, hashed: equal for the same error with other ids, numbers and quotes."""
+FACT_RESULT_EXIT_CODE: Final = "spanward.facts.result.exit_code"
+FACT_RESULT_STATUS: Final = "spanward.facts.result.status"
+"""HTTP-like status that the result itself names."""
+FACT_ARGUMENTS_FORM: Final = "spanward.facts.arguments.form"
+"""One of :data:`ARGUMENT_FORMS`."""
+FACT_ARGUMENTS_REPAIRS: Final = "spanward.facts.arguments.repairs"
+"""Repairs of :mod:`spanward.repair` that would make them valid, in order. Absent: none would."""
+FACT_ARGUMENTS_SCHEMA: Final = "spanward.facts.arguments.schema"
+"""First violation of the tool's schema as ``keyword:/json/pointer``; names of undeclared parameters are left out."""
+FACT_ANSWER_JSON: Final = "spanward.facts.answer.json"
+FACT_ANSWER_JSON_EXPECTED: Final = "spanward.facts.answer.json_expected"
+FACT_ANSWER_EMPTY: Final = "spanward.facts.answer.empty"
+FACT_ANSWER_SIZE: Final = "spanward.facts.answer.size"
+FACT_ANSWER_ADMITS: Final = "spanward.facts.answer.admits_failure"
+"""True when the model's answer speaks of a failure itself: then it does not ignore one."""
+FACT_CALLS: Final = "spanward.facts.calls"
+"""Number of tool calls in the model's reply."""
+FACT_CALLS_UNKNOWN: Final = "spanward.facts.calls.unknown"
+"""Array of the called tool names that were not declared in the request."""
+FACT_CALLS_FORM: Final = "spanward.facts.calls.form"
+"""Array, one per call: as :data:`FACT_ARGUMENTS_FORM`, or ``schema`` where well-formed arguments break the schema."""
+FACT_CALLS_NAMES: Final = "spanward.facts.calls.names"
+FACT_CALLS_IDS: Final = "spanward.facts.calls.ids"
+FACT_TOOLS_DECLARED: Final = "spanward.facts.tools.declared"
+"""Number of tools declared in the request."""
+
+StepKind = Literal["decision", "llm", "tool", "validation", "repair"]
+STEP_KINDS: Final[tuple[StepKind, ...]] = ("decision", "llm", "tool", "validation", "repair")
+
+SideEffect = Literal["read", "scratch", "write", "high_risk"]
+SIDE_EFFECTS: Final[tuple[SideEffect, ...]] = ("read", "scratch", "write", "high_risk")
+
+ErrorSign = Literal["flag", "field", "status", "exit_code", "text", "page", "exception"]
+ERROR_SIGNS: Final[tuple[ErrorSign, ...]] = ("flag", "field", "status", "exit_code", "text", "page", "exception")
+"""Why a tool counts as failed, in the order in which it is looked at: error flag, top-level JSON field, top-level JSON
+status, exit code, text (only for tools that cannot return foreign text), block or login page; or it raised."""
+
+ArgumentForm = Literal["ok", "empty", "malformed", "truncated", "double_encoded", "not_object", "non_finite"]
+ARGUMENT_FORMS: Final[tuple[ArgumentForm, ...]] = (
+    "ok", "empty", "malformed", "truncated", "double_encoded", "not_object", "non_finite",
+)  # fmt: skip
+
+# --- ours: findings, directives and transitions as spans of the same trace ------------------------------------------------
+FINDING_RULE: Final = "spanward.finding.rule"
+FINDING_SEVERITY: Final = "spanward.finding.severity"
+FINDING_MODE: Final = "spanward.finding.mode"
+FAILURE_TYPE: Final = "spanward.failure_type"
+FAILURE_CAUSE: Final = "spanward.failure.cause"
+FAILURE_LAYER: Final = "spanward.failure.layer"
+DIRECTIVE_ID: Final = "spanward.directive.id"
+DIRECTIVE_KIND: Final = "spanward.directive.kind"
+DIRECTIVE_LEVEL: Final = "spanward.directive.level"
+DIRECTIVE_STATE: Final = "spanward.directive.state"
+DIRECTIVE_BEFORE: Final = "spanward.directive.before.digest"
+DIRECTIVE_AFTER: Final = "spanward.directive.after.digest"
+DIRECTIVE_RECOVERED_BY: Final = "spanward.directive.recovered_by"
+RUN_STATE: Final = "spanward.run.state"
+RUN_STATE_FROM: Final = "spanward.run.state.from"
