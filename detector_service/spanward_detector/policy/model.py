@@ -1,0 +1,148 @@
+"""A policy as frozen data. Every field is a key of the policy file; the YAML loader is driven by these classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from spanward.semconv import SideEffect
+
+RUNG_KINDS: Final = (
+    "alert", "retry", "repair_arguments", "feedback", "fallback", "interrupt_call", "pause", "handover", "rollback",
+    "terminate",
+)  # fmt: skip
+"""What may stand on a ladder. ``alert`` is recorded and shown, and orders nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One step of a ladder: a directive kind and how often it is tried before the next rung."""
+
+    kind: str
+    times: int = 1
+
+    def __str__(self) -> str:
+        return self.kind if self.times == 1 else f"{self.kind} x{self.times}"
+
+
+Ladder = tuple[Rung, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Limits of one directive kind.
+
+    Attributes:
+        max: how often per run and failure type.
+        delay_s: before a retry, times the attempt.
+        jitter: share of the delay that is random, 0 to 1.
+        expires_s: how long the directive is good for.
+    """
+
+    max: int = 2
+    delay_s: float = 0.0
+    jitter: float = 0.0
+    expires_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What all repairs of one run may cost together. Spent means: hand over, never another try."""
+
+    repairs: int = 10
+    seconds: float = 600.0
+    tokens: int = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPolicy:
+    """What the policy says of a tool. It wins over what the agent says, where it is stated.
+
+    Attributes:
+        side_effect: read, scratch, write or high_risk; "" = not stated. A tool of which nobody says is a write.
+        timeout: seconds after which a call counts as hung; 0 = not stated.
+        idempotent: a write that may be repeated; None = not stated.
+        fail_closed: refused while the detector is away.
+        ladders: ladders for this tool alone, per failure type.
+    """
+
+    side_effect: SideEffect | None = None
+    timeout: float = 0.0
+    idempotent: bool | None = None
+    fail_closed: bool = False
+    ladders: Mapping[str, Ladder] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Hard limits that the gate keeps by itself while the detector is away. 0 = none."""
+
+    max_steps: int = 0
+    max_tokens: int = 0
+    max_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """Circuit breaker of a tool across all runs."""
+
+    failures: int = 5
+    open_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """How long a paused run waits for a person.
+
+    Attributes:
+        lease_s: the gate gives the run up after this long; 0 = the gate's own limit.
+        escalate_s: an unattended pause is escalated after this long.
+    """
+
+    lease_s: float = 0.0
+    escalate_s: float = 1800.0
+
+
+_EMPTY: Mapping[str, object] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One policy, whole and validated.
+
+    Attributes:
+        version: sha256 of the source text, hex.
+        rules: thresholds and mode per rule, keyed by the rule's name; keyword arguments of its detector.
+        ladders: per failure type.
+        strategies: per directive kind.
+        tools: per tool name.
+    """
+
+    version: str = ""
+    rules: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    ladders: Mapping[str, Ladder] = field(default_factory=dict)
+    strategies: Mapping[str, Strategy] = field(default_factory=dict)
+    budget: Budget = Budget()
+    tools: Mapping[str, ToolPolicy] = field(default_factory=dict)
+    limits: Limits = Limits()
+    breaker: Breaker = Breaker()
+    pause: Pause = Pause()
+
+    def tool(self, name: str) -> ToolPolicy:
+        """What is stated of a tool; an empty statement when nothing is."""
+        return self.tools.get(name, _NO_TOOL)
+
+    def ladder(self, failure_type: str, tool: str = "") -> Ladder:
+        """The tool's own ladder, else the general one, else empty."""
+        if (own := self.tool(tool).ladders.get(failure_type)) is not None:
+            return own
+        return self.ladders.get(failure_type, ())
+
+    def strategy(self, kind: str) -> Strategy:
+        return self.strategies.get(kind, _NO_STRATEGY)
+
+
+_NO_TOOL: Final = ToolPolicy()
+_NO_STRATEGY: Final = Strategy()
