@@ -1,0 +1,52 @@
+"""Which tools may return text that somebody else wrote, told from their names."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+_CARRIERS: Final = frozenset({
+    "bash", "browse", "browser", "cat", "cmd", "computer", "console", "crawl", "crawler", "curl", "grep",
+    "interpreter", "jupyter", "notebook", "ocr", "powershell", "rag", "recall", "repl", "retriever", "rg",
+    "ripgrep", "scrape", "scraper", "sh", "shell", "surfer", "tail", "terminal", "transcribe", "transcript",
+    "translate", "summarize", "visit", "web", "webpage", "website", "wget", "wiki", "wikipedia", "arxiv", "rss",
+    "exec", "python",
+})  # fmt: skip
+"""Words that make a tool one whatever stands beside them: it brings pages, files or a program's output."""
+
+_VERBS: Final = frozenset({
+    "read", "view", "open", "get", "load", "show", "retrieve", "search", "extract", "download", "inspect", "fetch",
+    "list", "display", "print", "head", "find", "query",
+})  # fmt: skip
+_ALONE: Final = frozenset({
+    "read", "view", "open", "fetch", "search", "retrieve", "retrieval", "find", "lookup", "download", "google",
+    "bing",
+})  # fmt: skip
+"""Verbs that are the whole name of such a tool."""
+
+_TEXTS: Final = frozenset({
+    "article", "articles", "attachment", "chat", "code", "comment", "comments", "commit", "content", "contents",
+    "diff", "doc", "docs", "document", "documents", "email", "emails", "file", "files", "history", "html", "inbox",
+    "internet", "issue", "issues", "kb", "knowledge", "log", "logs", "mail", "mails", "memory", "memories",
+    "message", "messages", "news", "note", "notes", "online", "page", "pages", "paper", "papers", "pdf", "post",
+    "posts", "pr", "readme", "repo", "repository", "resource", "review", "reviews", "site", "source", "text",
+    "thread", "threads", "ticket", "tickets", "tweet", "tweets", "url", "urls", "video",
+})  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def foreign_text_tool(name: str) -> bool:
+    """Whether a tool of this name may return foreign text: a file, a page, a mail, a program's output.
+
+    What such a tool returns is not judged by its words, since they may be somebody else's.
+    """
+    words = [word.lower() for word in _WORD.findall(name[:200])]
+    if "by" in words[1:]:  # what follows is what it is found by, not what is found
+        words = words[: words.index("by", 1)]
+    found = set(words)
+    if found & _CARRIERS or (len(words) == 1 and found & _ALONE):
+        return True
+    return bool(found & _VERBS and found & _TEXTS)
