@@ -66,10 +66,18 @@ TOOL_HAS_FALLBACK: Final = "spanward.tool.has_fallback"
 HOLD: Final = "spanward.hold"
 RUN_ENDED: Final = "spanward.run.ended"
 """On the run's own ``invoke_agent`` span: "completed" or the exception's class name."""
+RUN_LIMITS: Final = ("spanward.run.max_steps", "spanward.run.max_tokens", "spanward.run.max_seconds")
+"""On the run's own span: the limits that it stated itself, each only when stated."""
+GATE_REFUSED: Final = "spanward.gate.refused"
+"""The gate did not make this call; one of :data:`REFUSALS`."""
+APPROVAL_OF: Final = "spanward.approval.of"
+"""On a validation step: digest of the action that somebody has to approve."""
 OUTCOME_UNKNOWN: Final = "spanward.outcome.unknown"
 """True: the call was abandoned; whether it had its effect is not known."""
 CONTROL_FLOW: Final = "spanward.control_flow"
 """True: the exception is the framework's way to pause, defer or hand over, not an error."""
+FORWARDED: Final = "spanward.forwarded"
+"""On the resource of a copy of one of the user's own spans: the detector's alone, since they export it themselves."""
 RETRY_AFTER_MS: Final = "spanward.http.retry_after_ms"
 
 # --- ours: facts, computed where the content is (see :mod:`spanward.facts`) -------------------------------------------
@@ -126,6 +134,11 @@ ARGUMENT_FORMS: Final[tuple[ArgumentForm, ...]] = (
     "ok", "empty", "malformed", "truncated", "double_encoded", "not_object", "non_finite",
 )  # fmt: skip
 
+Refusal = Literal["paused", "breaker", "not_allowed", "schema", "not_approved", "no_run", "detector_away", "internal"]
+REFUSALS: Final[tuple[Refusal, ...]] = (
+    "paused", "breaker", "not_allowed", "schema", "not_approved", "no_run", "detector_away", "internal",
+)  # fmt: skip
+
 # --- ours: findings, directives and transitions as spans of the same trace ------------------------------------------------
 FINDING_RULE: Final = "spanward.finding.rule"
 FINDING_SEVERITY: Final = "spanward.finding.severity"
@@ -137,8 +150,12 @@ DIRECTIVE_ID: Final = "spanward.directive.id"
 DIRECTIVE_KIND: Final = "spanward.directive.kind"
 DIRECTIVE_LEVEL: Final = "spanward.directive.level"
 DIRECTIVE_STATE: Final = "spanward.directive.state"
+DIRECTIVE_REASON: Final = "spanward.directive.reason"
+"""Code that goes with the last state: late, queue_full, process_gone, ..."""
 DIRECTIVE_BEFORE: Final = "spanward.directive.before.digest"
 DIRECTIVE_AFTER: Final = "spanward.directive.after.digest"
 DIRECTIVE_RECOVERED_BY: Final = "spanward.directive.recovered_by"
 RUN_STATE: Final = "spanward.run.state"
 RUN_STATE_FROM: Final = "spanward.run.state.from"
+RUN_REASON: Final = "spanward.run.reason"
+"""Why a run moved: completed, the class of an exception, a directive's kind, ..."""
