@@ -1,0 +1,160 @@
+"""What a streamed reply says: collects its events into a whole reply, and tells which of them may pass at once.
+
+Words pass at once. Tool calls are kept back until the reply is whole: only then can their arguments be judged, repaired
+or replaced. One collector serves one streamed reply and is not shared between threads.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from spanward.adapters.answers import items, pick, put
+
+Fate = Literal["pass", "keep", "release"]
+"""Of an event: to the user at once, past what is kept; kept back; or to the user behind all that was kept."""
+
+
+class Collector(Protocol):
+    """Reads one streamed reply."""
+
+    @property
+    def resumable(self) -> bool:
+        """Another reply can still take the place of this one."""
+
+    def take(self, event: object) -> Fate:
+        """Takes in the next event."""
+
+    def reply(self) -> object:
+        """The reply as if it had not been streamed, from what was seen so far."""
+
+    def rewrite(self, kept: Sequence[object], arguments: Mapping[str, str]) -> None:
+        """Puts other arguments, by call id, into the events that were kept back, in place."""
+
+
+class ChatCollector:
+    """Chat completion chunks; calls are read from the first choice. Its end is kept until the verdict is there.
+
+    Args:
+        resumed: a reply before has already begun to pass, so that this one must not introduce itself again.
+    """
+
+    def __init__(self, *, resumed: bool = False) -> None:
+        self._resumed = resumed
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._text: list[str] = []
+        self._refusal: list[str] = []
+        self._whole: dict[str, Any] = {}
+        self._finish: str | None = None
+
+    @property
+    def resumable(self) -> bool:
+        # Words before a call are an announcement and may stand; an answer that was read cannot be unsaid.
+        return bool(self._calls) or not any(self._text)
+
+    def take(self, event: object) -> Fate:
+        for key in ("id", "model", "usage"):
+            if (value := pick(event, key)) is not None:
+                self._whole[key] = value
+        choice = pick(event, "choices", 0)
+        if choice is None or pick(choice, "index"):
+            # The usage comes after the end: behind what is kept it must wait for its turn.
+            return "keep" if self._calls or self._finish else "pass"
+        delta = pick(choice, "delta")
+        if self._resumed and pick(delta, "role"):
+            # Readers that add up deltas would make it "assistantassistant".
+            put(delta, "role", None)
+        self._text.append(pick(delta, "content") or "")
+        self._refusal.append(pick(delta, "refusal") or "")
+        self._finish = pick(choice, "finish_reason") or self._finish
+        calls = items(pick(delta, "tool_calls"))
+        for piece in calls:
+            self._add(piece)
+        return "keep" if calls or self._finish else "pass"
+
+    def _add(self, piece: object) -> None:
+        call = self._calls.setdefault(int(pick(piece, "index") or 0), {"id": "", "type": "function"})
+        call["id"] = call["id"] or pick(piece, "id") or ""
+        for kind, field in (("function", "arguments"), ("custom", "input")):
+            if (part := pick(piece, kind)) is not None:
+                inner = call.setdefault(kind, {"name": "", field: ""})
+                inner["name"] += pick(part, "name") or ""
+                inner[field] += pick(part, field) or ""
+
+    def reply(self) -> object:
+        message = {
+            "role": "assistant",
+            "content": "".join(self._text) or None,
+            "refusal": "".join(self._refusal) or None,
+            "tool_calls": [self._calls[index] for index in sorted(self._calls)] or None,
+        }
+        return {**self._whole, "choices": [{"index": 0, "message": message, "finish_reason": self._finish}]}
+
+    def rewrite(self, kept: Sequence[object], arguments: Mapping[str, str]) -> None:
+        texts = {index: arguments[call["id"]] for index, call in self._calls.items() if call["id"] in arguments}
+        for event in kept:
+            for piece in items(pick(event, "choices", 0, "delta", "tool_calls")):
+                index = int(pick(piece, "index") or 0)
+                if index in texts and (function := pick(piece, "function")) is not None:
+                    # The first piece carries the whole; the rest stay, emptied, so that their number is unchanged.
+                    put(function, "arguments", texts[index])
+                    texts[index] = ""
+
+
+class ResponsesCollector:
+    """Events of the responses API.
+
+    The opening events are kept until there is something to see, so that a reply which only calls tools can be replaced
+    by another one without a trace: the SDK's reader refuses a stream that changes its response id. From the first tool
+    call on all events are kept, for their positions refer to each other; and always the last one, until the verdict is
+    there.
+
+    Args:
+        resumed: ignored; a reply that has begun to pass is never followed by another.
+    """
+
+    _OPENING = frozenset({"response.created", "response.queued", "response.in_progress"})
+    _CLOSING = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+    def __init__(self, *, resumed: bool = False) -> None:  # noqa: ARG002 - both collectors are made alike
+        self._reply: object = None
+        self._items: list[object] = []
+        self._calling = False
+        self._speaking = False
+
+    @property
+    def resumable(self) -> bool:
+        return not self._speaking
+
+    def take(self, event: object) -> Fate:
+        kind = str(pick(event, "type") or "")
+        if (whole := pick(event, "response")) is not None:
+            self._reply = whole
+        if kind == "response.output_item.done":
+            self._items.append(pick(event, "item"))
+        item = pick(event, "item", "type")
+        self._calling = self._calling or item in {"function_call", "custom_tool_call"}
+        quiet = not self._speaking and (kind in self._OPENING or item == "reasoning")
+        if self._calling or quiet or kind in self._CLOSING:
+            return "keep"
+        self._speaking = True
+        return "release"
+
+    def reply(self) -> object:
+        if items(pick(self._reply, "output")) or not self._items:
+            return self._reply
+        known = {key: pick(self._reply, key) for key in ("id", "model", "status", "usage")}
+        return {**known, "output": self._items}
+
+    def rewrite(self, kept: Sequence[object], arguments: Mapping[str, str]) -> None:
+        ids = {pick(item, "id"): pick(item, "call_id") for item in self._items if pick(item, "call_id") in arguments}
+        begun: set[object] = set()
+        for event in kept:
+            kind, item_id = pick(event, "type"), pick(event, "item_id")
+            if kind == "response.function_call_arguments.delta" and item_id in ids:
+                put(event, "delta", "" if item_id in begun else arguments[ids[item_id]])
+                begun.add(item_id)
+            elif kind == "response.function_call_arguments.done" and item_id in ids:
+                put(event, "arguments", arguments[ids[item_id]])
+            finished = [pick(event, "item")] if kind == "response.output_item.done" else []
+            for item in (*finished, *items(pick(event, "response", "output"))):
+                if pick(item, "call_id") in arguments:
+                    put(item, "arguments", arguments[pick(item, "call_id")])
