@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from benchmarks.process import python
-from tests.real.stack import collector, jaeger
+from scripts.stack import collector, jaeger
 
 
 def measure(rounds: int = 1000) -> dict[str, Any]:

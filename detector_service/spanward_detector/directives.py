@@ -16,6 +16,11 @@ FINAL: frozenset[DirectiveState] = frozenset({
 REPAIRS: frozenset[str] = frozenset({"retry", "repair_arguments", "feedback", "fallback"})
 """Kinds that try to mend the run, and so spend its budget."""
 
+LASTING: frozenset[str] = frozenset({
+    "loop", "no_progress", "polling_runaway", "step_limit", "consecutive_errors", "token_budget", "cost_budget", "hung",
+})  # fmt: skip
+"""Failures of the course of a run: one better step does not prove that they are over, so their ladder is never reset."""
+
 _TIME = frozenset({"interrupt_call"})
 _MAX_OPEN = 64
 
@@ -146,7 +151,7 @@ class RepairLedger:
                 )
             )
             del self._open[repair.directive.id]
-            if not came_back:
+            if not came_back and repair.directive.failure_type not in LASTING:
                 self._forgive(repair)
         return outcomes
 

@@ -93,7 +93,7 @@ def test_all_mistakes_are_told_at_once() -> None:
         pytest.param("strategies: {retry: {max: 15}}", "hide an outage", id="many retries"),
         pytest.param("breaker: {failures: 1}", "sane is", id="nervous breaker"),
         pytest.param("ladders: {loop: [feedback]}", "end with handover", id="ladder without an end"),
-        pytest.param("ladders: {loop: [terminate, feedback]}", "put it last", id="nothing follows terminate"),
+        pytest.param("ladders: {loop: [terminate, pause]}", "put it last", id="nothing follows terminate"),
     ],
 )
 def test_doubtful_numbers_are_warnings_not_errors(text: str, said: str) -> None:

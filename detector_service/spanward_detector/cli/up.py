@@ -12,8 +12,12 @@ from spanward_detector.policy import PolicyError, load
 
 
 def up(
-    grpc_address: Annotated[str, typer.Option(help="HOST:PORT of OTLP/gRPC, control stream and health.")] = "127.0.0.1:4327",
-    http_address: Annotated[str, typer.Option(help="HOST:PORT of OTLP/HTTP, API and metrics.")] = "127.0.0.1:8327",
+    grpc_address: Annotated[
+        str | None, typer.Option(help="HOST:PORT of OTLP/gRPC, control stream and health; default: 127.0.0.1:4327.")
+    ] = None,
+    http_address: Annotated[
+        str | None, typer.Option(help="HOST:PORT of OTLP/HTTP, API and metrics; default: 127.0.0.1:8327.")
+    ] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Where runs are stored; default: the user data folder.")] = None,
     policy: Annotated[Path | None, typer.Option(help="Policy file; default: the built-in policy.")] = None,
 ) -> None:

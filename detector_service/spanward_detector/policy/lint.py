@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from spanward_detector.policy.load import read
@@ -22,11 +22,18 @@ _SANE: Final[dict[str, tuple[float, float, str]]] = {
     "pause.escalate_s": (60, 86400, "nobody looks sooner, and after a day nobody looks"),
     "limits.max_steps": (3, 500, ""),
 }
+SAFE_DEADLINE: Final = 1.5
+"""A deadline below this many times the longest normal call will stop healthy calls."""
 _ENDINGS: Final = frozenset({"handover", "pause", "terminate", "alert"})
 
 
-def lint(text: str) -> list[Problem]:
-    """Every error and warning, in the order of the lines."""
+def lint(text: str, longest_s: Mapping[str, float] | None = None) -> list[Problem]:
+    """Every error and warning, in the order of the lines.
+
+    Args:
+        text: of the policy.
+        longest_s: seconds of the longest normal call by tool, where they are known; deadlines are held against them.
+    """
     policy, problems = read(text)
     if policy is not None and not problems:
         source = parse(text)
@@ -39,6 +46,7 @@ def lint(text: str) -> list[Problem]:
                 for problem in _ladder(failure_type, policy.ladders[failure_type], source.line(("ladders", failure_type)))
             ),
             *_rules(policy, source.lines),
+            *_deadlines(policy, source.lines, longest_s or {}),
         ]
     return sorted(problems, key=lambda p: p.line)
 
@@ -72,6 +80,18 @@ def _rules(policy: Policy, lines: dict[tuple[str | int, ...], int]) -> Iterator[
             line = lines.get(("rules", name, key), 0)
             if line and isinstance(value, int | float) and not isinstance(value, bool) and value == 0:
                 yield Problem(line, f"rules.{name}.{key} is 0", "0 turns the threshold off or fires always", "warning")
+
+
+def _deadlines(
+    policy: Policy, lines: dict[tuple[str | int, ...], int], longest_s: Mapping[str, float]
+) -> Iterator[Problem]:
+    for name, tool in policy.tools.items():
+        normal = longest_s.get(name, 0.0)
+        if 0 < tool.timeout < SAFE_DEADLINE * normal:
+            message = f"the timeout of {name} is {tool.timeout:g} s, and a normal call took {normal:.3g} s"
+            hint = f"write at least {SAFE_DEADLINE * normal:.2g}: {SAFE_DEADLINE:g} x the longest normal call"
+            line = lines.get(("tools", name, "timeout")) or lines.get(("tools", name), 0)
+            yield Problem(line, message, hint, "warning")
 
 
 def show(problems: list[Problem], name: str) -> list[str]:

@@ -1,0 +1,74 @@
+"""``spanward replay``: stored telemetry through the same pipeline as live traffic."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from spanward_detector.cli.console import err, fail, json_line, out
+from spanward_detector.policy import Policy, PolicyError, default, load
+from spanward_detector.replay import STDIN, Found, ReplayError, as_json, replay as replay_files, sources
+
+
+def replay(
+    files: Annotated[list[str], typer.Argument(help="OTLP as JSON, JSON lines or protobuf, gzipped or not; - is stdin.")],
+    policy: Annotated[Path | None, typer.Option(help="Policy file; default: the built-in policy.")] = None,
+    as_json_lines: Annotated[bool, typer.Option("--json", help="One finding a line as JSON.")] = False,
+) -> None:
+    """Say what would have been found and ordered. Exit 0 whatever it finds, 2 when a file cannot be read."""
+    rules = load_policy(policy)
+    try:
+        found = replay_files(sources(files, sys.stdin.buffer), rules)
+        if as_json_lines:
+            for one in found:
+                json_line(as_json(one))
+        else:
+            _show(_with_progress(found, files), files)
+    except ReplayError as error:
+        fail(str(error), "replay reads OTLP (JSON, JSON lines, protobuf), gzipped or not")
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has seen enough
+
+
+def load_policy(path: Path | None) -> Policy:
+    """The policy of a file, or the default; ends the command with every problem when it is not sound."""
+    if path is None:
+        return default()
+    try:
+        return load(path)
+    except PolicyError as error:
+        fail(f"{path} is not sound:\n" + "\n".join(f"  {p}" for p in error.problems))
+    except (OSError, UnicodeDecodeError) as error:
+        fail(f"cannot read the policy: {error}")
+
+
+def _with_progress(found: Iterable[Found], files: list[str]) -> Iterator[Found]:
+    with err.status(f"reading {len(files)} file{'s' * (len(files) != 1)} ..."):
+        yield from found
+
+
+def _show(found: Iterable[Found], files: list[str]) -> None:
+    table = Table("where", "agent", "step", "action", "found", "what", "would order", box=None, header_style="quiet")
+    count = 0
+    for one in found:
+        count += 1
+        finding, directive = one.finding, one.directive
+        table.add_row(
+            Path(one.file).name if one.file != STDIN else "stdin",
+            Text(finding.agent or one.run.agent or "-", style="agent"),
+            str(finding.step or "-"),
+            finding.action or "-",
+            Text(finding.failure_type, style=f"finding.{finding.severity}"),
+            finding.message,
+            Text(f"{directive.level} {directive.kind}".strip() if directive else "-", style="directive" if directive else "quiet"),
+        )
+    if count:
+        out.print(table)
+    else:
+        out.print(f"[good]Nothing found[/] in {len(files)} file{'s' * (len(files) != 1)}.")

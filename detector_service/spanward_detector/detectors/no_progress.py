@@ -1,0 +1,75 @@
+"""Different calls, and nothing new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from spanward_detector.detectors.base import On, finding
+from spanward_detector.failures import Mode
+from spanward_detector.model import Finding, Kind, Step
+
+if TYPE_CHECKING:
+    from spanward_detector.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class NoProgress:
+    """The same error whatever the arguments, pages read before, or only calls whose ends are known already.
+
+    Attributes:
+        mode: observe or act.
+        same_errors: failures in a row of one tool, alike but for their arguments.
+        stale_pages: ranges in a row that lie within what was read.
+        revisits: calls in a row that were made before with the same end.
+    """
+
+    name: ClassVar[str] = "no_progress"
+    failure_types: ClassVar[tuple[str, ...]] = ("no_progress",)
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TOOL})
+    on: ClassVar[On] = "any"
+
+    mode: Mode = "act"
+    same_errors: int = 4
+    stale_pages: int = 4
+    revisits: int = 6
+
+    def observe(self, step: Step, run: Run) -> Finding | None:
+        """See :class:`spanward_detector.detectors.base.Detector`."""
+        lane = run.lane
+        if run.outcome.type:
+            streak = lane.tool_errors
+            if streak.same < self.same_errors or lane.seen >= self.same_errors or run.outcome.transient:
+                return None
+            return finding(
+                self,
+                step,
+                run,
+                f"{step.action} failed {streak.same} times in a row in the same way with other arguments",
+                severity="warning",
+                facts={"count": streak.same, "why": "same_error"},
+                evidence=streak.span_ids,
+            )
+        if lane.paging and lane.stale_pages >= self.stale_pages:
+            return finding(
+                self,
+                step,
+                run,
+                f"{step.action} has read {lane.stale_pages} ranges in a row that it had read before",
+                severity="warning",
+                facts={"count": lane.stale_pages, "why": "read_before"},
+            )
+        if lane.revisited < self.revisits or lane.seen <= 1 or run.track is None:
+            return None
+        acts = run.track.acts[-lane.revisited :]
+        if any(act.polling for act in acts):
+            return None
+        return finding(
+            self,
+            step,
+            run,
+            f"the last {lane.revisited} calls were all made before with the same results",
+            severity="warning",
+            facts={"count": lane.revisited, "why": "revisited"},
+            evidence=tuple(act.span_id for act in acts[-24:]),
+        )

@@ -1,0 +1,393 @@
+"""What detectors remember of a run: small, bounded, and copied now and then so that a late step can be told over again.
+
+Everything here is a function of the ordered steps alone. Each step costs O(1); nothing grows with the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, Protocol, Self
+
+from spanward_detector.model import Kind, Step
+from spanward_detector.naming import is_pending, is_polling, lasting
+from spanward_detector.outcome import Outcome
+from spanward_detector.ranges import Ranges
+
+ACTS: Final = 64
+"""Acts of one track that are looked back on: enough for three rounds of the longest cycle."""
+LANES: Final = 64
+"""Agents within one run that are told apart; the one unheard for longest is forgotten."""
+TOOLS: Final = 256
+"""Tools of a run of which durations and the like are kept."""
+JSON_COUNTED: Final = 64
+"""JSON results in a row that are counted."""
+EFFECTS: Final = 256
+"""Calls with effects that are remembered against their repetition."""
+
+
+class Notes(Protocol):
+    """What a detector of a third party keeps in :attr:`Memory.notes`."""
+
+    def copy(self) -> Self:
+        """An independent copy; it is taken every few dozen steps."""
+
+
+class Act(NamedTuple):
+    """One thing an agent did, as far as repetition is concerned.
+
+    Attributes:
+        key: equal for the same call with the same end.
+        action: tool, model or decision name.
+        span_id: of the step.
+        start_ns: of the step.
+        end_ns: of the step.
+        interval_ns: from the start of the act before, without the time that the model took in between.
+        signature: class of its error, "" when it worked.
+        known: 2 when both arguments and end are known, 1 for one of them, 0 for a mere name.
+        polling: it asks how something is coming along.
+    """
+
+    key: Hashable
+    action: str
+    span_id: str
+    start_ns: int
+    end_ns: int
+    interval_ns: int
+    signature: str
+    known: int
+    polling: bool
+
+
+_act: Final = tuple.__new__
+"""Makes an :class:`Act` from its fields in order, in half the time: there is one for each step."""
+
+
+@dataclass(slots=True)
+class Track:
+    """The last acts of one kind, oldest first, with how often each key is among them."""
+
+    acts: list[Act] = field(default_factory=list)
+    counts: dict[Hashable, int] = field(default_factory=dict)
+
+    def push(self, act: Act) -> int:
+        """Take an act in; returns how often its like is here now."""
+        acts, counts = self.acts, self.counts
+        acts.append(act)
+        if len(acts) > ACTS:
+            left = acts.pop(0).key
+            if (others := counts[left] - 1) > 0:
+                counts[left] = others
+            else:
+                del counts[left]
+        counts[act.key] = seen = counts.get(act.key, 0) + 1
+        return seen
+
+    def clear(self) -> None:
+        self.acts.clear()
+        self.counts.clear()
+
+    def copy(self) -> Track:
+        return Track(self.acts.copy(), self.counts.copy())
+
+
+class Failed(NamedTuple):
+    """A failure that nothing has made good yet."""
+
+    action: str
+    type: str
+    span_id: str
+    end_ns: int
+
+
+@dataclass(slots=True)
+class Streak:
+    """Failures in a row. Parallel failures, and attempts of one call, count once."""
+
+    count: int = 0
+    end_ns: int = 0
+    signature: str = ""
+    same: int = 0  # of them, the last ones by the same tool with the same signature
+    span_ids: tuple[str, ...] = ()
+
+    def failed(self, step: Step, signature: str, again: bool) -> None:
+        """Take a failure in; ``again`` = it is another attempt of the call before."""
+        if not self.count or (not again and step.start_ns >= self.end_ns):
+            self.count += 1
+            mark = f"{step.action}\0{signature}"
+            self.same = self.same + 1 if mark == self.signature else 1
+            self.signature = mark
+        self.end_ns = max(self.end_ns, step.end_ns)
+        self.span_ids = (*self.span_ids[-7:], step.ref.span_id)
+
+    def worked(self) -> None:
+        self.count = self.end_ns = self.same = 0
+        self.signature, self.span_ids = "", ()
+
+
+@dataclass(slots=True)
+class Request:
+    """Tool calls that the model asked for in its last reply, and how many of them were seen."""
+
+    span_id: str
+    trace_id: str
+    step: int
+    asked: int
+    seen: int = 0
+
+
+@dataclass(slots=True)
+class Lane:
+    """What one agent of the run has been doing.
+
+    Attributes:
+        tools: its tool calls.
+        models: its failed model calls since one worked.
+        decisions: its decisions, where something is known of them.
+        tool_errors: failed tool calls in a row.
+        model_errors: failed model calls in a row.
+        open_failures: tool failures with no success since, by tool.
+        request: what the model last asked for.
+        answered: what it had asked for before the model call at hand.
+        passed_over: failures of other tools that the tool call at hand made good by working.
+        model_ns: time that model calls took since the last act.
+        asked: the model was called since the last tool call.
+        seen: how often the current act is among the last ones of its track.
+        revisited: acts in a row that were all known already.
+        pages: ranges read so far.
+        stale_pages: ranges in a row that had been read before.
+        paging: the last tool call read a range.
+    """
+
+    tools: Track = field(default_factory=Track)
+    models: Track = field(default_factory=Track)
+    decisions: Track = field(default_factory=Track)
+    tool_errors: Streak = field(default_factory=Streak)
+    model_errors: Streak = field(default_factory=Streak)
+    open_failures: dict[str, Failed] = field(default_factory=dict)
+    request: Request | None = None
+    answered: Request | None = None
+    passed_over: tuple[Failed, ...] = ()
+    model_ns: int = 0
+    asked: bool = False
+    seen: int = 0
+    revisited: int = 0
+    pages: Ranges = field(default_factory=Ranges)
+    stale_pages: int = 0
+    paging: bool = False
+
+    def copy(self) -> Lane:
+        return replace(
+            self,
+            tools=self.tools.copy(),
+            models=self.models.copy(),
+            decisions=self.decisions.copy(),
+            tool_errors=replace(self.tool_errors),
+            model_errors=replace(self.model_errors),
+            open_failures=self.open_failures.copy(),
+            request=None if self.request is None else replace(self.request),
+            pages=self.pages.copy(),
+        )
+
+
+class ToolStats(NamedTuple):
+    """What is normal for a tool in this run.
+
+    Attributes:
+        longest_ns: of the calls that worked.
+        json: results in a row that were JSON, as far as it is counted; 0 after one that was not.
+    """
+
+    longest_ns: int = 0
+    json: int = 0
+
+
+NOTHING_KNOWN: Final = ToolStats()
+
+
+@dataclass(slots=True)
+class Memory:
+    """Memory of one run after its ordered steps so far.
+
+    Attributes:
+        steps: number of the last step.
+        stated: number of the last step that the agent numbered itself.
+        missing: numbers that are missing among those.
+        input_tokens: of model calls.
+        output_tokens: of model calls.
+        lanes: by agent; "" is the run's own.
+        tools: by tool name.
+        before: what was normal for the current step's tool before it.
+        effects: calls with effects, by tool and arguments → span id and outcome of the last one.
+        repeated: the last one like the current step, where that has effects.
+        notes: of detectors of third parties, by detector name.
+    """
+
+    steps: int = 0
+    stated: int = 0
+    missing: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    tools: dict[str, ToolStats] = field(default_factory=dict)
+    before: ToolStats = NOTHING_KNOWN
+    effects: dict[tuple[str, str], tuple[str, Outcome]] = field(default_factory=dict)
+    repeated: tuple[str, Outcome] | None = None
+    notes: dict[str, Notes] = field(default_factory=dict)
+
+    def copy(self) -> Memory:
+        return replace(
+            self,
+            lanes={name: lane.copy() for name, lane in self.lanes.items()},
+            tools=self.tools.copy(),
+            effects=self.effects.copy(),
+            notes={name: notes.copy() for name, notes in self.notes.items()},
+        )
+
+    def lane(self, name: str) -> Lane:
+        """The agent's lane; made when it is new."""
+        lane = self.lanes.get(name)
+        if lane is None:
+            lane = self.lanes[name] = Lane()
+            if len(self.lanes) > LANES:
+                del self.lanes[next(iter(self.lanes))]
+        return lane
+
+    def take(self, step: Step, lane: Lane, outcome: Outcome, stated: int) -> Track | None:
+        """Remember the next step in order and number it.
+
+        Returns:
+            The track that it became the last act of, or None.
+        """
+        if stated:
+            if self.stated and stated > self.stated + 1:
+                self.missing += stated - self.stated - 1
+            elif not self.stated:
+                self.missing += stated - 1
+            self.stated = max(self.stated, stated)
+        self.steps = step.index = max(stated, self.steps + 1)
+        if step.kind is Kind.TOOL:
+            return self._tool(step, lane, outcome)
+        if step.kind is Kind.LLM:
+            return self._model(step, lane, outcome)
+        if step.kind is Kind.DECISION and (step.arguments_digest or step.reason):
+            return _push(lane, lane.decisions, step, (step.action, step.arguments_digest, step.reason), outcome, 2)
+        return None
+
+    def _tool(self, step: Step, lane: Lane, outcome: Outcome) -> Track | None:
+        if lane.request is not None:
+            lane.request.seen += 1
+        if step.extra and step.extra.get("refused"):
+            lane.seen, self.repeated = 0, None
+            return None  # the gate did not make this call
+        if lane.passed_over:
+            lane.passed_over = ()
+        self.repeated = None
+        if step.side_effect != "read":
+            self._effect(step, outcome)
+        action = step.action
+        track = lane.tools
+        # Without a model call in between, an attempt is the same call again, made by the gate or by a client.
+        again = step.attempt > 1 and not lane.asked and bool(track.acts) and track.acts[-1].action == action
+        lane.asked = False
+        self.before = stats = self.tools.get(action, NOTHING_KNOWN)
+        if outcome.type:
+            lane.tool_errors.failed(step, outcome.signature, again)
+            lane.open_failures[action] = Failed(action, outcome.type, step.ref.span_id, step.end_ns)
+            if len(lane.open_failures) > TOOLS:
+                del lane.open_failures[next(iter(lane.open_failures))]
+        else:
+            if lane.tool_errors.count:
+                lane.tool_errors.worked()
+            if lane.open_failures:
+                # Made good by the same call, or by another way that was taken after the failure was known.
+                left = {t: f for t, f in lane.open_failures.items() if t != action and f.end_ns > step.start_ns}
+                lane.passed_over = tuple(f for t, f in lane.open_failures.items() if t != action and t not in left)
+                lane.open_failures = left
+            self._normal(step, stats)
+        arguments = step.arguments_digest or step.arguments or ""
+        end = outcome.signature if outcome.type else step.result_digest or step.result or ""
+        known = (arguments != "") + (end != "")
+        if again:
+            lane.model_ns = lane.seen = 0
+            return track
+        key = (action, arguments, end, step.reason)
+        last = track.acts[-1] if track.acts else None
+        if last is not None and last.key == key and step.start_ns < last.end_ns:
+            lane.seen = 0  # beside its twin, not after it
+            return track
+        if step.arguments is not None:
+            self._page(lane, action, step.arguments)
+        _push(lane, track, step, key, outcome, known)
+        lane.revisited = lane.revisited + 1 if known == 2 and lane.seen > 1 else 0
+        return track
+
+    def _page(self, lane: Lane, action: str, arguments: str) -> None:
+        page = Ranges.of(arguments)
+        lane.paging = page is not None
+        if page is not None:
+            lane.stale_pages = lane.stale_pages + 1 if lane.pages.covers(action, page) else 0
+            lane.pages.add(action, page)
+
+    def _normal(self, step: Step, stats: ToolStats) -> None:
+        facts, json = step.result_facts, stats.json
+        if facts is not None and facts.is_json is not None:
+            json = min(json + 1, JSON_COUNTED) if facts.is_json else 0
+        took = step.end_ns - step.start_ns
+        if took > stats.longest_ns or json != stats.json:
+            self.tools[step.action] = ToolStats(max(took, stats.longest_ns), json)
+            if len(self.tools) > TOOLS:
+                del self.tools[next(iter(self.tools))]
+
+    def _model(self, step: Step, lane: Lane, outcome: Outcome) -> Track | None:
+        self.input_tokens += step.input_tokens
+        self.output_tokens += step.output_tokens
+        lane.model_ns += max(0, step.end_ns - step.start_ns)
+        lane.asked = True
+        lane.answered = lane.request
+        if not outcome.type:
+            if lane.model_errors.count:
+                lane.model_errors.worked()
+                lane.models.clear()
+            asked = step.n_calls or 0
+            lane.request = Request(step.ref.span_id, step.ref.trace_id, step.index, asked) if asked else None
+            return None
+        lane.request = None
+        lane.model_errors.failed(step, outcome.signature, step.attempt > 1)
+        if outcome.transient:
+            return None  # trying again is right
+        return _push(lane, lane.models, step, (step.action, outcome.signature), outcome, 2)
+
+    def _effect(self, step: Step, outcome: Outcome) -> None:
+        arguments = step.arguments_digest or step.arguments
+        if not arguments or not lasting(step):
+            return
+        key = (step.action, arguments)
+        self.repeated = self.effects.get(key)
+        self.effects[key] = (step.ref.span_id, outcome)
+        if len(self.effects) > EFFECTS:
+            del self.effects[next(iter(self.effects))]
+
+
+def _push(lane: Lane, track: Track, step: Step, key: Hashable, outcome: Outcome, known: int) -> Track:
+    last = track.acts[-1] if track.acts else None
+    interval = max(0, step.start_ns - last.start_ns - lane.model_ns) if last is not None else 0
+    lane.model_ns = 0
+    polling = is_polling(step.action) or (not outcome.type and step.result is not None and is_pending(step.result))
+    lane.seen = track.push(
+        _act(
+            Act,
+            (
+                key,
+                step.action,
+                step.ref.span_id,
+                step.start_ns,
+                step.end_ns,
+                interval,
+                outcome.signature,
+                known,
+                polling,
+            ),
+        )
+    )
+    return track

@@ -1,0 +1,61 @@
+"""What a tool's name and a short result say of it, where nobody states anything."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from spanward_detector.model import Step
+
+_POLL_WORDS: Final = frozenset({
+    "poll", "polling", "status", "wait", "sleep", "progress", "pending", "await", "monitor", "heartbeat", "ready",
+})  # fmt: skip
+_PENDING: Final = frozenset(
+    {"running", "pending", "queued", "in progress", "in_progress", "processing", "waiting", "started"}
+)
+
+
+@lru_cache(maxsize=4096)
+def is_polling(action: str) -> bool:
+    """True for the name of a tool that asks how something is coming along."""
+    return not _POLL_WORDS.isdisjoint(words(action))
+
+
+def is_pending(result: str) -> bool:
+    """True for a result that only says that something is under way."""
+    return result[:12].lower() in _PENDING
+
+
+@lru_cache(maxsize=4096)
+def words(action: str) -> frozenset[str]:
+    """The words of a name in snake, kebab, dotted or camel case, in lower case."""
+    spaced = "".join(f" {c}" if c.isupper() else c if c.isalnum() else " " for c in action[:120])
+    return frozenset(spaced.lower().split())
+
+
+_LASTING: Final = frozenset({
+    "send", "email", "mail", "sms", "pay", "payment", "transfer", "charge", "refund", "order", "purchase", "buy",
+    "book", "post", "publish", "notify", "invite", "submit", "tweet", "reply", "wire",
+})  # fmt: skip
+_LOOKING: Final = frozenset(
+    {"get", "list", "search", "find", "read", "fetch", "check", "lookup", "query", "show", "view", "count"}
+)
+
+
+@lru_cache(maxsize=4096)
+def _sounds_lasting(action: str) -> bool:
+    name = words(action)
+    return not _LASTING.isdisjoint(name) and _LOOKING.isdisjoint(name)
+
+
+def lasting(step: Step) -> bool:
+    """True when a second execution has a second effect in the world: what is stated, else what the name says."""
+    if step.idempotent:
+        return False
+    if step.side_effect:
+        return (
+            step.side_effect == "high_risk"
+            or (step.side_effect == "write" and step.idempotent is False)
+            or (step.side_effect == "write" and _sounds_lasting(step.action))
+        )
+    return step.idempotent is False or _sounds_lasting(step.action)

@@ -1,0 +1,193 @@
+"""Stored telemetry through the same pipeline as live traffic: what would have been found, and ordered."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from spanward_detector.failures import FAILURE_TYPES
+from spanward_detector.ingest import Batch, IngestError, RawLog, read_batches
+from spanward_detector.model import Directive, Finding, SpanRef
+from spanward_detector.pipeline import Pipeline, Verdict
+from spanward_detector.policy import Policy
+from spanward_detector.runs import Run
+
+STDIN: Final = "-"
+_LOGS: Final = ".logs."
+
+_Key = tuple[str, str, SpanRef]
+
+
+class ReplayError(ValueError):
+    """A file that cannot be read.
+
+    Attributes:
+        file: as it was named.
+        reason: code of :class:`spanward_detector.ingest.IngestError`, or ``io``.
+        position: where in the file; "" when unknown.
+    """
+
+    def __init__(self, file: str, reason: str, position: str = "", detail: str = "") -> None:
+        place = f" at {position}" if position else ""
+        super().__init__(f"{file}: {reason}{place}" + (f": {detail}" if detail else ""))
+        self.file = file
+        self.reason = reason
+        self.position = position
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stored file or stream.
+
+    Attributes:
+        name: as it is shown in findings.
+        open: opens it for reading bytes.
+        again: it can be opened more than once.
+    """
+
+    name: str
+    open: Callable[[], BinaryIO]
+    again: bool = True
+
+    @property
+    def is_logs_by_name(self) -> bool:
+        return _LOGS in Path(self.name).name
+
+    @property
+    def completes(self) -> str:
+        """Name of the trace file that a file of log records belongs to."""
+        path = Path(self.name)
+        return str(path.with_name(path.name.replace(_LOGS, ".", 1)))
+
+
+class Found(NamedTuple):
+    """One finding of a file, with the directive that came of it, if any."""
+
+    file: str
+    run: Run
+    finding: Finding
+    directive: Directive | None
+
+
+def sources(names: Iterable[str], stdin: BinaryIO) -> list[Source]:
+    """Files by name; "-" is the standard input."""
+    return [
+        Source("<stdin>", lambda: stdin, again=False) if name == STDIN else Source(name, partial(_open, name))
+        for name in names
+    ]
+
+
+def _open(name: str) -> BinaryIO:
+    return Path(name).open("rb")
+
+
+def replay(files: Iterable[Source], policy: Policy) -> Iterator[Found]:
+    """Everything found in stored files, file by file; each file is judged by itself once all of it has been read.
+
+    Traces and log records may come as JSON, JSON lines or protobuf, gzipped or not. A file of log records completes the
+    trace file of the same name without ``.logs``, else whichever trace file holds its traces; what is found belongs to
+    the trace file.
+
+    Raises:
+        ReplayError: a file cannot be read. What was found in files before it has been yielded.
+    """
+    given = list(files)
+    logs = {source.name for source in given if source.is_logs_by_name or (len(given) > 1 and _has_only_logs(source))}
+    traces = [source for source in given if source.name not in logs]
+    by_file: dict[str, list[RawLog]] = defaultdict(list)
+    by_trace: dict[str, list[RawLog]] = defaultdict(list)
+    names = {source.name for source in traces}
+    for source in given:
+        if source.name not in logs:
+            continue
+        for batch in _batches(source):
+            if source.completes in names:
+                by_file[source.completes].extend(batch.logs)
+            else:
+                for record in batch.logs:
+                    by_trace[record.trace_id].append(record)
+    for source in traces:
+        yield from _File(source.name, Pipeline(policy)).judge(_batches(source), by_file.pop(source.name, []), by_trace)
+
+
+def as_json(found: Found) -> dict[str, object]:
+    """One finding as a flat object; the keys are part of the command's interface."""
+    finding, directive = found.finding, found.directive
+    kind = FAILURE_TYPES[finding.failure_type]
+    return {
+        "file": found.file,
+        "run_id": found.run.id,
+        "trace_id": finding.ref.trace_id,
+        "span_id": finding.ref.span_id,
+        "step": finding.step,
+        "agent": finding.agent or found.run.agent,
+        "action": finding.action,
+        "rule": finding.rule,
+        "failure_type": finding.failure_type,
+        "layer": kind.layer,
+        "cause": kind.cause,
+        "severity": finding.severity,
+        "mode": finding.mode,
+        "message": finding.message,
+        "directive": {"kind": directive.kind, "level": directive.level} if directive is not None else None,
+    }
+
+
+@dataclass(slots=True)
+class _File:
+    """One file, with a pipeline of its own: nothing that another file says has any bearing on it."""
+
+    name: str
+    pipeline: Pipeline
+    found: dict[_Key, tuple[Run, Finding]] = field(default_factory=dict)
+    directives: dict[tuple[str, SpanRef], Directive] = field(default_factory=dict)
+    runs: dict[str, None] = field(default_factory=dict)
+
+    def judge(self, batches: Iterable[Batch], logs: list[RawLog], by_trace: dict[str, list[RawLog]]) -> Iterator[Found]:
+        seen: set[str] = set()
+        for batch in batches:
+            seen.update(span.trace_id for span in batch.spans)
+            self._take(self.pipeline.spans(batch.spans))
+            self._take(self.pipeline.logs(batch.logs))
+        for trace_id in seen:
+            logs.extend(by_trace.get(trace_id, ()))
+        self._take(self.pipeline.logs(logs))
+        for run_id in list(self.runs):
+            settled = self.pipeline.settle(run_id)
+            self._take((settled,) if settled is not None else ())
+        order = {run_id: at for at, run_id in enumerate(self.runs)}
+        for run, finding in sorted(self.found.values(), key=lambda pair: (order[pair[0].id], pair[1].step)):
+            yield Found(self.name, run, finding, self.directives.get((finding.rule, finding.ref)))
+
+    def _take(self, verdicts: Iterable[Verdict]) -> None:
+        for verdict in verdicts:
+            self.runs[verdict.run.id] = None
+            for finding in verdict.withdrawn:
+                self.found.pop(finding.key, None)
+            for finding in verdict.findings:
+                self.found[finding.key] = (verdict.run, finding)
+            if (directive := verdict.directive) is not None:
+                self.directives.setdefault((directive.rule, directive.ref), directive)
+
+
+def _batches(source: Source) -> Iterator[Batch]:
+    try:
+        with closing(source.open()) as stream:
+            yield from read_batches(stream)
+    except OSError as error:
+        raise ReplayError(source.name, "io", "", error.strerror or str(error)) from None
+    except IngestError as error:
+        raise ReplayError(source.name, error.reason, error.position, error.detail) from None
+
+
+def _has_only_logs(source: Source) -> bool:
+    """Looks at the first request alone."""
+    if not source.again:
+        return False
+    first = next((batch for batch in _batches(source) if batch.spans or batch.logs), None)
+    return first is not None and not first.spans

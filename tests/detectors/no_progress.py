@@ -1,0 +1,57 @@
+"""Cases of ``no_progress``."""
+
+from tests.detectors.script import Case, Script
+
+
+def _read(s: Script, *starts: int) -> None:
+    for start in starts:
+        s.tool(
+            "read_file", arguments=f'{{"path": "ui.rs", "offset": {start}, "limit": 40}}', result=f"lines from {start}"
+        )
+
+
+FIRES = (
+    Case(
+        "the same error whatever is tried",
+        lambda s: [
+            s.tool("edit", arguments=f'{{"old": "{" " * n}x"}}', error="ToolError", text="no match") for n in range(5)
+        ],
+        (4, 5),
+        "warning",
+        {"count": 4, "why": "same_error"},
+    ),
+    Case(
+        "reads on from the start",
+        lambda s: _read(s, 1, 41, 81, 121, 161, 1, 21, 61, 101),
+        (9,),
+        "warning",
+        {"why": "read_before"},
+    ),
+    Case(
+        "everything was done before",
+        lambda s: [s.tool(n, arguments=f'{{"n": "{n}"}}') for n in "abcdef" + "cafbde"],
+        (12,),
+        "warning",
+        {"why": "revisited"},
+    ),
+)
+QUIET = (
+    Case("pages", lambda s: _read(s, *range(1, 400, 40))),
+    Case("looks once more at one page", lambda s: _read(s, 1, 41, 81, 1, 121, 161)),
+    Case(
+        "work after reading the same again",
+        lambda s: (_read(s, 1, 41, 81, 1, 41, 81), [s.tool("edit", arguments=f'{{"n": {n}}}') for n in range(4)]),
+    ),
+    Case(
+        "other errors",
+        lambda s: [
+            s.tool("edit", arguments=f'{{"n": {n}}}', error=e)
+            for n, e in enumerate(("KeyError", "ValueError", "OSError", "IndexError", "TypeError"))
+        ],
+    ),
+    Case("the same call is a loop", lambda s: [s.tool(error="ValueError") for _ in range(5)]),
+    Case(
+        "a service that is away for a while",
+        lambda s: [s.tool(arguments=f'{{"n": {n}}}', error="X", status=503) for n in range(5)],
+    ),
+)

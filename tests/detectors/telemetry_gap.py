@@ -1,0 +1,37 @@
+"""Cases of ``telemetry_gap``."""
+
+from spanward_detector.model import ToolCall
+
+from tests.detectors.script import Case, Script
+
+THREE = [ToolCall("1", "a", "{}", "ok"), ToolCall("2", "b", "{}", "ok"), ToolCall("3", "c", "{}", "ok")]
+
+
+def _numbered(s: Script, *numbers: int) -> None:
+    for number in numbers:
+        s.tool(arguments=f'{{"n": {number}}}', index=number)
+
+
+FIRES = (
+    Case(
+        "two of three calls were seen",
+        lambda s: (s.llm(calls=THREE), s.tool("a"), s.tool("b")),
+        (0,),
+        "info",
+        {"count": 1},
+    ),
+    Case(
+        "the same before the next request",
+        lambda s: (s.llm(calls=THREE), s.tool("a"), s.llm("ok")),
+        (3,),
+        "info",
+        {"count": 2},
+    ),
+    Case("numbers are missing", lambda s: _numbered(s, 1, 2, 5), (0,), "warning", {"count": 2, "why": "numbers"}),
+    Case("an agent and nothing else", lambda s: s.agent(), (0,), "warning", {"why": "empty"}, mode="observe"),
+)
+QUIET = (
+    Case("all were seen", lambda s: (s.llm(calls=THREE), s.tool("a"), s.tool("b"), s.tool("c"), s.llm("ok"))),
+    Case("no tool makes spans", lambda s: (s.llm(calls=THREE), s.llm("ok"))),
+    Case("no number is missing", lambda s: _numbered(s, 1, 2, 3)),
+)
