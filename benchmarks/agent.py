@@ -18,14 +18,23 @@ def summary(times_ms: list[float], lost: int) -> dict[str, Any]:
     """Percentiles by rank."""
     ordered = sorted(times_ms)
     rank = lambda share: round(ordered[min(len(ordered) - 1, int(len(ordered) * share))], 3)  # noqa: E731
-    return {"p50_ms": rank(0.5), "p90_ms": rank(0.9), "p99_ms": rank(0.99), "max_ms": rank(1), "n": len(ordered), "lost": lost}
+    return {
+        "p50_ms": rank(0.5),
+        "p90_ms": rank(0.9),
+        "p99_ms": rank(0.99),
+        "max_ms": rank(1),
+        "n": len(ordered),
+        "lost": lost,
+    }
 
 
 def gated(rounds: int, control: str, spans: str) -> dict[str, Any]:
     """From the tool's return (it raises) to the gate's return (with feedback in place of the exception)."""
     import spanward
 
-    spanward.instrument_agent(endpoint=f"127.0.0.1:{control}", spans_endpoint=f"127.0.0.1:{spans}", hold_max_ms=1000, hold_min_ms=1000)
+    spanward.instrument_agent(
+        endpoint=f"127.0.0.1:{control}", spans_endpoint=f"127.0.0.1:{spans}", hold_max_ms=1000, hold_min_ms=1000
+    )
     failed_at = 0.0
 
     @spanward.tool(side_effect="write")
@@ -68,7 +77,11 @@ def bare(rounds: int, control: str, spans: str) -> dict[str, Any]:
     for n in range(rounds + WARM):
         span_id = os.urandom(8)
         request = ExportTraceServiceRequest()
-        span = request.resource_spans.add().scope_spans.add().spans.add(span_id=span_id, trace_id=os.urandom(16), name="execute_tool book")
+        span = (
+            request.resource_spans.add()
+            .scope_spans.add()
+            .spans.add(span_id=span_id, trace_id=os.urandom(16), name="execute_tool book")
+        )
         span.start_time_unix_nano = span.end_time_unix_nano = time.time_ns()
         for k in range(14):
             span.attributes.add(key=f"key.{k}").value.string_value = "v" * 40

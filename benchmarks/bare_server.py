@@ -13,7 +13,10 @@ from typing import Any
 
 import grpc
 import uvloop
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest, ExportTraceServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
 
 _ANSWER = ExportTraceServiceResponse().SerializeToString()
 _streams: set[asyncio.Queue[bytes]] = set()

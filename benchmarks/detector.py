@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import uvloop
-
 from spanward_detector.config import ServerConfig
 from spanward_detector.server import Detector
 

@@ -8,9 +8,10 @@ import random
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 _WORDS = (
-    "alpha beta gamma delta search query file read write config user order invoice status retry path value list item "
-    "token model agent step plan tool page route ledger bucket north south"
-).split()
+    "alpha", "beta", "gamma", "delta", "search", "query", "file", "read", "write", "config", "user", "order", "invoice",
+    "status", "retry", "path", "value", "list", "item", "token", "model", "agent", "step", "plan", "tool", "page",
+    "route", "ledger", "bucket", "north", "south",
+)  # fmt: skip
 
 
 def batch(size: int, seed: int, runs: int = 10) -> bytes:
@@ -26,7 +27,11 @@ def batch(size: int, seed: int, runs: int = 10) -> bytes:
 
     request = ExportTraceServiceRequest()
     resource_spans = request.resource_spans.add()
-    for key, value in (("service.name", "bench"), ("telemetry.sdk.language", "python"), ("telemetry.sdk.name", "opentelemetry")):
+    for key, value in (
+        ("service.name", "bench"),
+        ("telemetry.sdk.language", "python"),
+        ("telemetry.sdk.name", "opentelemetry"),
+    ):
         pair = resource_spans.resource.attributes.add(key=key)
         pair.value.string_value = value
     scope_spans = resource_spans.scope_spans.add()

@@ -172,14 +172,14 @@ make_prometheus() {
     fi
     local apt=$WORK/apt
     local options=(-q -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o Debug::NoLocking=1)
-    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/root"
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/files"
     if [ "$(id -u)" = 0 ]; then options+=(-o APT::Sandbox::User=root); fi
     run "reading Debian's package lists" apt-update.log apt-get "${options[@]}" update
     cd "$apt"
     run "fetching Debian's prometheus package" apt-download.log apt-get "${options[@]}" download prometheus
     cd - >/dev/null
-    dpkg-deb -x "$apt"/prometheus_*.deb "$apt/root" || die "the prometheus package does not unpack"
-    keep prometheus debian "$apt/root/usr/bin/prometheus" "$apt/root/usr/bin/promtool"
+    dpkg-deb -x "$apt"/prometheus_*.deb "$apt/files" || die "the prometheus package does not unpack"
+    keep prometheus debian "$apt/files/usr/bin/prometheus" "$apt/files/usr/bin/promtool"
   fi
 }
 

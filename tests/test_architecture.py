@@ -71,13 +71,15 @@ def test_protobuf_stops_at_the_edges() -> None:
 
 def test_importing_spanward_is_light() -> None:
     """``import spanward`` brings in neither gRPC nor the OpenTelemetry SDK: it lives in other people's start-up."""
-    code = "import sys, spanward; print([m for m in sys.modules if m.split('.')[0] in ('grpc', 'opentelemetry', 'google')])"
+    code = "import sys, spanward; print(sorted({'grpc', 'opentelemetry', 'google'} & {m.split('.')[0] for m in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("path", sorted(p for k in PACKAGES for p in modules(k)), ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", sorted(p for k in PACKAGES for p in modules(k)), ids=lambda p: str(p.relative_to(ROOT))
+)
 def test_no_file_is_too_long_to_read(path: Path) -> None:
     """Files stay under 400 lines."""
     assert path.read_text(encoding="utf-8").count("\n") <= 400
@@ -94,9 +96,12 @@ def test_genai_names_are_never_invented_and_keys_are_spelled_once() -> None:
                 if (
                     isinstance(node, ast.Constant)
                     and isinstance(node.value, str)
-                    and re.fullmatch(r"spanward\.(run|step|tool|facts|finding|failure|directive|payload|result)\.[a-z._]+", node.value)
+                    and re.fullmatch(
+                        r"spanward\.(run|step|tool|facts|finding|failure|directive|payload|result)\.[a-z._]+",
+                        node.value,
+                    )
                 ):
-                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.value}")
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.value}")  # noqa: PERF401
 
     assert wrong == []
 
@@ -120,7 +125,9 @@ def test_sources_name_no_machine() -> None:
     pattern = re.compile(r"/(?:work|farm)/|/root/|/home/[a-z]+/")
     wrong = [
         f for f in files
-        if f != "tests/test_architecture.py" and (ROOT / f).is_file() and (ROOT / f).suffix not in {".gz", ".pb", ".png"}
+        if f != "tests/test_architecture.py"
+        and (ROOT / f).is_file()
+        and (ROOT / f).suffix not in {".gz", ".pb", ".png"}
         and pattern.search((ROOT / f).read_text(encoding="utf-8", errors="replace"))
     ]  # fmt: skip
 

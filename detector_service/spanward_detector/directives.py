@@ -19,7 +19,7 @@ REPAIRS: frozenset[str] = frozenset({"retry", "repair_arguments", "feedback", "f
 LASTING: frozenset[str] = frozenset({
     "loop", "no_progress", "polling_runaway", "step_limit", "consecutive_errors", "token_budget", "cost_budget", "hung",
 })  # fmt: skip
-"""Failures of the course of a run: one better step does not prove that they are over, so their ladder is never reset."""
+"""Failures of the course of a run: one better step does not prove that they are over; their ladder is never reset."""
 
 _TIME = frozenset({"interrupt_call"})
 _MAX_OPEN = 64

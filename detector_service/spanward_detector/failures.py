@@ -1,4 +1,4 @@
-"""The vocabulary of failure: every failure type with its layer and cause. Used by rules, policy, metrics, API and docs."""
+"""The vocabulary of failure: every failure type with its layer and cause, for rules, policy, metrics, API and docs."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -57,7 +57,7 @@ FAILURE_TYPES: Final[dict[str, FailureType]] = {
             polling_runaway="reasoning",
             step_limit="reasoning",
             consecutive_errors="action",
-            token_budget="environment",
+            token_budget="environment",  # noqa: S106 - a failure, not a password
             cost_budget="environment",
             context_overflow="perception",
             circuit_open="environment",
@@ -77,7 +77,7 @@ FAILURE_TYPES: Final[dict[str, FailureType]] = {
             order_violation="reasoning",
             unsafe_action="action",
             prompt_injection="environment",
-            secret_leak="action",
+            secret_leak="action",  # noqa: S106
             duplicate_side_effect="action",
             custom="action",
             judge="reasoning",

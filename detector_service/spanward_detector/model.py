@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from spanward.facts import AnswerFacts, ArgumentsFacts, ResultFacts
+
     from spanward_detector.failures import Mode, Severity
 
 
@@ -103,8 +104,8 @@ class Tick:
 class Step:
     """One observed act, the same whatever dialect its span was in.
 
-    Content fields (``arguments``, ``result``, ``answer``, ``messages``) are None when the telemetry does not carry them;
-    the facts beside them are then those computed at the gate, or None.
+    Content fields (``arguments``, ``result``, ``answer``, ``messages``) are None when the telemetry does not carry
+    them; the facts beside them are then those computed at the gate, or None.
     """
 
     kind: Kind
@@ -230,7 +231,7 @@ class Directive:
 
     Attributes:
         id: UUIDv7.
-        payload: keys and values of the kind's own message in control.proto (``delay_ms``, ``template``, ``slots``, ...).
+        payload: keys and values of the kind's own message in control.proto (``delay_ms``, ``template``, ...).
         expires_in_ms: on the receiver's clock; 0 = no limit.
     """
 

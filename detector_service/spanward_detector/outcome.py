@@ -105,6 +105,12 @@ _BY_TEXT: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
         ),
     )
 )
+_POLICY: Final = re.compile(
+    r"[\"']code[\"']: {0,2}[\"'](?:content_filter|ResponsibleAIPolicyViolation|content_policy_violation)[\"']"
+    r"|content_filter_results?[\"']: {0,2}\{|content management policy\b|\bcontent policy violation\b"
+    r"|\bflagged (?:as potentially violating|by our) .{0,40}\b(?:usage )?policy\b|\bblockReason\b.{0,8}\bSAFETY\b"
+)
+"""A provider's content policy, as its error objects and messages name it."""
 _LEADING_STATUS: Final = re.compile(
     r"\s{0,8}(?:error code:? |http(?:/\d\.\d)? |status(?: code)?:? )?([45]\d\d)\b", re.IGNORECASE
 )
@@ -123,6 +129,11 @@ def classify(step: Step) -> Outcome:
 def last_attempt(step: Step) -> HttpAttempt | None:
     """The HTTP request that decides: the last one, for the earlier ones were retried."""
     return step.http[-1] if step.http else None
+
+
+def is_policy_refusal(text: str) -> bool:
+    """Whether an error says that the provider's content policy refused the request."""
+    return _POLICY.search(text[:_TEXT_CAP]) is not None or _POLICY.search(text[-_TEXT_CAP:]) is not None
 
 
 def _tool(step: Step) -> Outcome:
@@ -176,6 +187,8 @@ def _of_failure(step: Step, status: int) -> tuple[str, int]:
     text = (step.error_text or "")[:_TEXT_CAP] if step.failed else ""
     if text and step.kind is Kind.LLM and _BY_TEXT[0][1].search(text):
         return "context_overflow", status
+    if text and is_policy_refusal(text):
+        return "refusal", status
     if status in (401, 403, 407):
         return "auth_error", status
     if step.timed_out:

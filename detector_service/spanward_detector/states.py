@@ -36,7 +36,7 @@ OPEN: Final = frozenset(State) - {State.DONE, State.FAILED}
 """States in which a run may still do something."""
 
 
-class IllegalTransition(ValueError):
+class IllegalTransitionError(ValueError):
     """Raised by :func:`move` for a pair that is not in the table."""
 
     def __init__(self, state: State, to: State) -> None:
@@ -50,10 +50,10 @@ def move(state: State, to: State) -> State:
     """The next state.
 
     Raises:
-        IllegalTransition: the table does not allow it.
+        IllegalTransitionError: the table does not allow it.
     """
     if to not in TRANSITIONS[state]:
-        raise IllegalTransition(state, to)
+        raise IllegalTransitionError(state, to)
     return to
 
 

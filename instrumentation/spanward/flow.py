@@ -15,7 +15,15 @@ from spanward import semconv
 from spanward.admission import approved, claim, refusal, refusal_text
 from spanward.context import current_run
 from spanward.errors import AgentTerminated
-from spanward.facts import ArgumentsFacts, arguments_facts, digest, facts_to_attributes, result_facts, text_of
+from spanward.facts import (
+    ArgumentsFacts,
+    arguments_facts,
+    digest,
+    facts_and_digest,
+    facts_to_attributes,
+    result_facts,
+    text_of,
+)
 from spanward.feedback import degraded
 from spanward.gate import OBEYED, SKIPPED, OpenStep, close_step, end_step, obey, open_step, safe_point
 from spanward.journal import CallState, Entry
@@ -227,15 +235,19 @@ def _observed(attempt: Attempt) -> tuple[dict[str, Any], bool]:
     call, outcome = attempt.call, attempt.outcome
     spec, settings = call.spec, call.run.runtime.settings
     error, value = outcome.error, outcome.value
-    facts = result_facts(
-        value,
-        error=error,
-        schema=spec.result_schema,
-        foreign_text=spec.foreign_text,
-        media_type="application/json" if spec.returns_json else None,
-    )
-    said = value if error is None else f"{type(error).__qualname__}: {error}"
-    attempt.result_digest = digest(said, settings.digest_key)
+    media_type = "application/json" if spec.returns_json else None
+    said = value
+    if error is None and type(value) is str:
+        facts, attempt.result_digest = facts_and_digest(
+            value, key=settings.digest_key, media_type=media_type, schema=spec.result_schema,
+            foreign_text=spec.foreign_text,
+        )  # fmt: skip
+    else:
+        facts = result_facts(
+            value, error=error, media_type=media_type, schema=spec.result_schema, foreign_text=spec.foreign_text
+        )
+        said = value if error is None else f"{type(error).__qualname__}: {error}"
+        attempt.result_digest = digest(said, settings.digest_key)
     attributes: dict[str, Any] = facts_to_attributes(facts)
     attributes[semconv.RESULT_DIGEST] = attempt.result_digest
     if outcome.unknown or (outcome.cause and spec.effects):

@@ -151,4 +151,3 @@ def _own_resource(settings: Settings, theirs: object) -> Resource:
     if settings.service_name and base.attributes.get(SERVICE_NAME) != settings.service_name:
         return base.merge(Resource({SERVICE_NAME: settings.service_name}))
     return base
-

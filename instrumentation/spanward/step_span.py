@@ -40,8 +40,8 @@ class StepSpan(Span):
     """See the module. Not thread-safe beyond what single operations of a dict and a list are."""
 
     __slots__ = (
-        "_ended", "attributes", "context", "dropped_events", "end_time", "events", "kind", "name", "parent", "start_time",
-        "status",
+        "_ended", "attributes", "context", "dropped_events", "end_time", "events", "kind", "name", "parent",
+        "start_time", "status",
     )  # fmt: skip
 
     instrumentation_scope = SCOPE
@@ -106,7 +106,9 @@ class StepSpan(Span):
     ) -> None:
         """The class of the exception; its message and its trace may hold content."""
         kind = type(exception)
-        self.add_event("exception", {**(attributes or {}), "exception.type": f"{kind.__module__}.{kind.__qualname__}"}, timestamp)
+        self.add_event(
+            "exception", {**(attributes or {}), "exception.type": f"{kind.__module__}.{kind.__qualname__}"}, timestamp
+        )
 
     def end(self, end_time: int | None = None) -> None:
         if self.end_time is None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from spanward.facts import ArgumentsFacts, ResultFacts
 from spanward_detector.directives import RepairLedger
 from spanward_detector.model import Directive, Finding, HttpAttempt, InFlight, Kind, SpanRef, Step, Tick
@@ -38,13 +37,21 @@ _spans = count(1)
 def step(kind: Kind = Kind.TOOL, **values: Any) -> Step:
     """A step as the pipeline makes it."""
     ref = SpanRef(TRACE, f"{next(_spans):016x}")
-    return Step(kind=kind, ref=ref, parent_id=None, run_id="run-1", start_ns=0, end_ns=1, dialect="spanward", scope="spanward",
-                name="execute_tool get", **{"action": "get", "held": True, **values})  # fmt: skip
+    base: dict[str, Any] = {"action": "get", "held": True, **values}
+    return Step(kind, ref, None, "run-1", 0, 1, "spanward", "spanward", "execute_tool get", **base)
 
 
 def finding(at: Step, failure_type: str = "tool_error", **values: Any) -> Finding:
     """A finding at a step."""
-    base: dict[str, Any] = {"rule": failure_type, "severity": "error", "mode": "act", "message": "", "agent": "", "action": at.action, "ref": at.ref}
+    base: dict[str, Any] = {
+        "rule": failure_type,
+        "severity": "error",
+        "mode": "act",
+        "message": "",
+        "agent": "",
+        "action": at.action,
+        "ref": at.ref,
+    }
     return Finding(failure_type=failure_type, step=1, **{**base, **values})
 
 
@@ -93,7 +100,9 @@ def test_only_what_may_happen_twice_is_retried(values: dict[str, Any], retried: 
     assert (directive.kind == "retry") is retried
 
 
-@pytest.mark.parametrize(("status", "retried"), [(503, True), (429, True), (0, True), (404, False), (401, False), (500, True)])
+@pytest.mark.parametrize(
+    ("status", "retried"), [(503, True), (429, True), (0, True), (404, False), (401, False), (500, True)]
+)
 def test_a_status_says_whether_trying_again_can_help(status: int, retried: bool) -> None:
     """Server errors and limits pass by themselves, client errors do not."""
     at = step(side_effect="read", http=(HttpAttempt(status, None, "b" * 16, 0, None),))
@@ -137,7 +146,11 @@ def test_arguments_are_repaired_only_where_a_repair_is_known_to_validate() -> No
 def test_a_degraded_answer_never_stands_for_a_write() -> None:
     """Without a fallback of its own a failed write goes to a person, a failed read to a degraded answer."""
     policy = load("ladders: {tool_error: [fallback, handover]}\n")
-    read, write, prepared = step(side_effect="read"), step(side_effect="write"), step(side_effect="write", has_fallback=True)
+    read, write, prepared = (
+        step(side_effect="read"),
+        step(side_effect="write"),
+        step(side_effect="write", has_fallback=True),
+    )
     directives = [decide(policy, FakeRun(), at, [finding(at)], clock()) for at in (read, write, prepared)]
 
     assert [d.kind if d else None for d in directives] == ["fallback", "handover", "fallback"]
@@ -149,9 +162,7 @@ def test_a_hung_call_is_interrupted_where_that_can_be_done() -> None:
     ref = SpanRef(TRACE, "c" * 16)
     calls = [InFlight(ref.span_id, "tool", "get", 9_000, 0, able, ()) for able in (True, False)]
     ticks = [step(Kind.TICK, held=False, tick=Tick(0, (call,))) for call in calls]
-    directives = [
-        decide(load("version: 1\n"), FakeRun(), at, [finding(at, "hung", ref=ref)], clock()) for at in ticks
-    ]
+    directives = [decide(load("version: 1\n"), FakeRun(), at, [finding(at, "hung", ref=ref)], clock()) for at in ticks]
 
     assert [d.kind if d else None for d in directives] == ["interrupt_call", "handover"]
     assert directives[0] is not None
@@ -182,9 +193,15 @@ def test_the_worst_finding_speaks() -> None:
 
 def test_a_spent_budget_hands_over() -> None:
     """When the run's repairs are used up a person is asked, whatever the ladder still offers."""
-    policy = load("budget: {repairs: 2}\nladders: {tool_error: [feedback x9, handover]}\nstrategies: {feedback: {max: 9}}\n")
+    policy = load(
+        "budget: {repairs: 2}\nladders: {tool_error: [feedback x9, handover]}\nstrategies: {feedback: {max: 9}}\n"
+    )
 
-    assert kinds(policy, FakeRun(), [step(action=f"t{n}") for n in range(3)], "tool_error") == ["feedback", "feedback", "handover"]
+    assert kinds(policy, FakeRun(), [step(action=f"t{n}") for n in range(3)], "tool_error") == [
+        "feedback",
+        "feedback",
+        "handover",
+    ]
 
 
 def test_a_repair_that_took_too_long_hands_over() -> None:
@@ -263,7 +280,16 @@ def test_a_rejected_directive_has_nothing_to_be_verified() -> None:
     assert run.repair.open == 0
 
 
-@given(st.lists(st.tuples(st.sampled_from(["tool_error", "loop", "timeout", "silent_error", "hung"]), st.sampled_from("ab"), st.booleans()), max_size=60))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["tool_error", "loop", "timeout", "silent_error", "hung"]),
+            st.sampled_from("ab"),
+            st.booleans(),
+        ),
+        max_size=60,
+    )
+)
 def test_no_course_of_a_run_repairs_without_end(course: list[tuple[str, str, bool]]) -> None:
     """Whatever fails in whatever order, repairs stay within the budget and nothing follows a stop."""
     policy, run = load("budget: {repairs: 5}\n"), FakeRun()
@@ -283,7 +309,17 @@ def test_no_course_of_a_run_repairs_without_end(course: list[tuple[str, str, boo
 
 def test_results_of_a_tool_carry_their_own_status() -> None:
     """A status inside the result counts where no HTTP span was seen."""
-    facts = ResultFacts(size=1, empty=False, is_json=True, json_expected=False, schema="", error="status", signature="", exit_code=None, status=503)
+    facts = ResultFacts(
+        size=1,
+        empty=False,
+        is_json=True,
+        json_expected=False,
+        schema="",
+        error="status",
+        signature="",
+        exit_code=None,
+        status=503,
+    )
     at = step(side_effect="read", result_facts=facts)
     directive = decide(load("version: 1\n"), FakeRun(), at, [finding(at, "silent_error")], clock())
 

@@ -249,7 +249,9 @@ def test_every_failure_is_somebodys(kind: str, error: str, text: str | None, sta
     assert [f.failure_type for f in verdict.findings] == [outcome.classify(step).type]
 
 
-def _span(span_id: bytes, parent: bytes, name: str, start_s: float, end_s: float, kind: int, **attributes: object) -> Any:
+def _span(
+    span_id: bytes, parent: bytes, name: str, start_s: float, end_s: float, kind: int, **attributes: object
+) -> Any:
     span = Span(trace_id=b"\xab" * 16, span_id=span_id, parent_span_id=parent, name=name, kind=kind)
     span.start_time_unix_nano, span.end_time_unix_nano = int((1.79e9 + start_s) * 1e9), int((1.79e9 + end_s) * 1e9)
     for key, value in {semconv.RUN_ID: RUN, **attributes}.items():
@@ -271,7 +273,8 @@ def test_a_request_in_the_same_batch_speaks_before_its_tool_is_judged() -> None:
     http = {semconv.HTTP_METHOD: "GET", semconv.HTTP_STATUS: 503, semconv.ERROR_TYPE: "503"}
     tool = {
         semconv.OPERATION_NAME: "execute_tool", semconv.STEP_KIND: "tool", semconv.ACTION: "rate", semconv.HOLD: True,
-        semconv.TOOL_NAME: "rate", semconv.SIDE_EFFECT: "read", semconv.ERROR_TYPE: "HTTPStatusError", semconv.STEP_INDEX: 1,
+        semconv.TOOL_NAME: "rate", semconv.SIDE_EFFECT: "read", semconv.ERROR_TYPE: "HTTPStatusError",
+        semconv.STEP_INDEX: 1,
     }  # fmt: skip
     scope.spans.append(_span(b"\x02" * 8, b"\x01" * 8, "GET", 1.1, 1.2, 3, **http))
     scope.spans.append(_span(b"\x01" * 8, b"\x09" * 8, "execute_tool rate", 1, 1.3, 1, **tool))

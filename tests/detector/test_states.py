@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from spanward_detector.states import OPEN, TRANSITIONS, IllegalTransition, State, move, path
+from spanward_detector.states import OPEN, TRANSITIONS, IllegalTransitionError, State, move, path
 
 ALLOWED = {
     "IDLE": "RUNNING",
@@ -31,7 +30,7 @@ def test_a_move_outside_the_table_is_refused_with_what_is_allowed(state: State, 
     if to in TRANSITIONS[state]:
         assert move(state, to) is to
     else:
-        with pytest.raises(IllegalTransition, match="may become"):
+        with pytest.raises(IllegalTransitionError, match="may become"):
             move(state, to)
 
 

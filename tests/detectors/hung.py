@@ -18,7 +18,13 @@ FIRES = (
     ),
     Case("nothing is known of it", lambda s: s.tick(in_flight(age_s=11)), (0,), "info", mode="observe"),
     Case("far beyond anything", lambda s: s.tick(in_flight(age_s=101)), (0,), "warning", mode="act"),
-    Case("it had to be interrupted", lambda s: s.tool(error="CallInterrupted", took_s=3), (1,), "error", {"tool": "look", "age_ms": 3000}),
+    Case(
+        "it had to be interrupted",
+        lambda s: s.tool(error="CallInterrupted", took_s=3),
+        (1,),
+        "error",
+        {"tool": "look", "age_ms": 3000},
+    ),
     Case("the same call is told once", lambda s: [s.tick(in_flight(age_s=a, timeout_s=1)) for a in (3, 4, 5)], (0,)),
 )
 QUIET = (

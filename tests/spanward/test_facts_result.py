@@ -8,7 +8,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from spanward.facts import Schema, error_signature, foreign_text_tool, result_facts
+from hypothesis import given
+from hypothesis import strategies as st
+from spanward.facts import (
+    Schema,
+    digest,
+    error_signature,
+    facts_and_digest,
+    foreign_text_tool,
+    result_facts,
+)
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
@@ -214,3 +223,16 @@ def test_signatures_tell_classes_of_errors_apart(one: str, other: str, same: boo
     """Ids, numbers, quotations and paths do not make another error; other words do."""
     assert (error_signature(one) == error_signature(other)) is same
     assert len(error_signature(one)) == 12
+
+
+@given(
+    st.one_of(
+        st.text(max_size=60),
+        st.sampled_from([json.dumps(v) for v in (*(pair[0] for pair in FAILING_JSON), *QUIET_JSON)]),
+    )
+)
+def test_reading_once_gives_what_reading_twice_gives(text: str) -> None:
+    """The gate's combined reading of a result equals facts and digest taken one by one."""
+    facts, said = facts_and_digest(text, key=None, media_type=None, schema=None, foreign_text=False)
+
+    assert (facts, said) == (result_facts(text), digest(text))

@@ -454,7 +454,7 @@ def test_same_directive_twice_is_executed_once():
     assert gate.control.statuses[1] == gate.control.statuses[2]
 
 
-@pytest.mark.parametrize("kind", ["rollback", "handover", "run_tool", "compact_context", "ask", "nonsense"])
+@pytest.mark.parametrize("kind", ["rollback", "run_tool", "compact_context", "ask", "nonsense"])
 def test_what_the_gate_cannot_do_it_says(kind):
     """Never a silent downgrade."""
     answer = lambda span: directive_for(span, kind, directive_id="d1")  # noqa: E731

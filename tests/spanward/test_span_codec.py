@@ -20,13 +20,7 @@ MIB = 1 << 20
 
 long_texts = st.sampled_from(["x" * 999, "é" * 2000, "𝄞" * 999])
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | long_texts
-scalars = (
-    texts
-    | st.booleans()
-    | st.integers(-(2**63), 2**63 - 1)
-    | st.floats(allow_nan=False)
-    | st.binary(max_size=20)
-)
+scalars = texts | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.binary(max_size=20)
 values = st.recursive(
     st.none() | scalars,
     lambda inner: st.lists(inner, max_size=4).map(tuple) | st.dictionaries(texts, inner, max_size=3),
@@ -128,7 +122,9 @@ def test_a_copy_s_mark_does_not_rub_off_on_our_own_spans() -> None:
     shared = Resource({"service.name": "one"})
     batches, _ = encode_batches([Queued(make("theirs", shared), forwarded=True), Queued(make("ours"))], shared, MIB)
     groups = decoded(batches[0].payload).resource_spans
-    marked = {g.scope_spans[0].spans[0].name: "spanward.forwarded" in [a.key for a in g.resource.attributes] for g in groups}
+    marked = {
+        g.scope_spans[0].spans[0].name: "spanward.forwarded" in [a.key for a in g.resource.attributes] for g in groups
+    }
     assert marked == {"theirs": True, "ours": False}
 
 
@@ -136,7 +132,9 @@ def test_a_step_is_written_like_an_sdk_span() -> None:
     """Our own light span and an SDK span with the same content give the same message."""
     context = SpanContext(5, 6, False, TraceFlags(1))
     parent = SpanContext(5, 7, False, TraceFlags(1))
-    step = StepSpan("execute_tool a", SpanKind.CLIENT, context, parent, {"gen_ai.tool.name": "a", "n": 3, "ids": ("x", "y")})
+    step = StepSpan(
+        "execute_tool a", SpanKind.CLIENT, context, parent, {"gen_ai.tool.name": "a", "n": 3, "ids": ("x", "y")}
+    )
     step.add_event("note", {"k": 1}, 12)
     step.set_status(StatusCode.ERROR)
     step.end()

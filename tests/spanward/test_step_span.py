@@ -41,7 +41,9 @@ def test_an_exception_is_recorded_without_its_words() -> None:
     span = make()
     span.record_exception(ValueError("card 4111 is declined"))
 
-    assert [(e.name, dict(e.attributes)) for e in span.events] == [("exception", {"exception.type": "builtins.ValueError"})]
+    assert [(e.name, dict(e.attributes)) for e in span.events] == [
+        ("exception", {"exception.type": "builtins.ValueError"})
+    ]
 
 
 def test_events_are_bounded() -> None:

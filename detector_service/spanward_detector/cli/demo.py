@@ -40,12 +40,16 @@ class Place:
 
 def demo(
     scenarios: Annotated[list[str] | None, typer.Argument(help=f"Some of: {', '.join(SCENARIOS)}.")] = None,
-    without: Annotated[bool, typer.Option("--without", help="The same agents without Spanward, to see them fail.")] = False,
+    without: Annotated[
+        bool, typer.Option("--without", help="The same agents without Spanward, to see them fail.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One scenario a line as JSON.")] = False,
     data_dir: Annotated[Path | None, typer.Option(help="Keep the runs here; default: a folder that goes away.")] = None,
     emit_endpoint: Annotated[str, typer.Option(help="HOST:PORT of a Collector that gets findings as spans.")] = "",
     spans_endpoint: Annotated[str, typer.Option(help="HOST:PORT of a Collector's otlp/steps; default: straight.")] = "",
-    grpc_address: Annotated[str, typer.Option(help="HOST:PORT of the embedded detector; port 0 = any.")] = "127.0.0.1:0",
+    grpc_address: Annotated[
+        str, typer.Option(help="HOST:PORT of the embedded detector; port 0 = any.")
+    ] = "127.0.0.1:0",
     http_address: Annotated[str, typer.Option(help="HOST:PORT of its API; port 0 = any.")] = "127.0.0.1:0",
 ) -> None:
     """Play five agents that fail, and watch them being steered back."""
@@ -63,7 +67,7 @@ def demo(
             story = _Story(name, events, run)
             teller.told(story)
             played.append(story)
-        teller.closing(played, place, data_dir)
+        teller.closing(played, data_dir)
     if not without and not all(story.ok for story in played):
         raise typer.Exit(1)
 
@@ -112,7 +116,7 @@ def latency_ms(directive: Mapping[str, Any]) -> float | None:
     if applied := directive.get("apply_ms"):
         return round(float(applied), 2)
     if directive.get("final_ns") and directive.get("created_ns"):
-        return round((directive["final_ns"] - directive["created_ns"]) / 1e6, 2)
+        return round((int(directive["final_ns"]) - int(directive["created_ns"])) / 1e6, 2)
     return None
 
 
@@ -145,7 +149,9 @@ def _agent(name: str, place: Place | None, spans_endpoint: str) -> Iterator[Json
         if spans_endpoint:
             environment["SPANWARD_SPANS_ENDPOINT"] = spans_endpoint
     command = [sys.executable, "-u", "-m", "spanward.demo.agent", name, *(["--without"] if place is None else [])]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as child:
+    with subprocess.Popen(  # noqa: S603 - our own agent
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as child:
         assert child.stdout is not None
         assert child.stderr is not None
         ended = False
@@ -191,7 +197,7 @@ class _JsonTeller:
     def told(self, story: _Story) -> None:
         json_line(story.result())
 
-    def closing(self, stories: list[_Story], place: Place | None, data_dir: Path | None) -> None: ...
+    def closing(self, stories: list[_Story], data_dir: Path | None) -> None: ...
 
 
 class _StoryTeller:
@@ -239,7 +245,7 @@ class _StoryTeller:
         mark.append(str(ending.get("answer") or ending.get("error") or "no answer"), style="bold")
         out.print(mark, soft_wrap=True)
 
-    def closing(self, stories: list[_Story], place: Place | None, data_dir: Path | None) -> None:
+    def closing(self, stories: list[_Story], data_dir: Path | None) -> None:
         out.print()
         table = Table("scenario", "found", "ordered", "latency", "run", "end", box=None, header_style="quiet")
         for story in stories:

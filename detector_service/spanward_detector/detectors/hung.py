@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Hung:
     """A call in flight is older than its own time, or the policy's; else than twice its longest normal time.
 
-    While it can still be interrupted it is a warning; a call that was interrupted comes back as an error at its own step,
-    so that something else takes its place. Where nobody states a time, only a call that can be interrupted is acted on; others are information until they are
-    far beyond what is normal.
+    While it can still be interrupted it is a warning; a call that was interrupted comes back as an error at its own
+    step, so that something else takes its place. Where nobody states a time, only a call that can be interrupted is
+    acted on; others are information until they are far beyond what is normal.
 
     Attributes:
         mode: observe or act.

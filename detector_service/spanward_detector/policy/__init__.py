@@ -1,4 +1,4 @@
-"""Policy: what is done about a finding. One validated, versioned YAML file; ``decide`` turns findings into a directive."""
+"""Policy: what is done about a finding. One validated, versioned YAML file; ``decide`` turns findings into orders."""
 
 from spanward_detector.policy.decide import Clock, decide
 from spanward_detector.policy.lint import lint, show

@@ -1,15 +1,15 @@
-"""From findings to at most one directive: the worst finding, the next rung of its ladder that is right for this step."""
+"""From findings to at most one directive: the worst finding, and the next rung of its ladder that is right here."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-from uuid_utils import uuid7
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanward.semconv import SIDE_EFFECTS
+from uuid_utils import uuid7
+
 from spanward_detector.directives import REPAIRS, Episode, RepairLedger
 from spanward_detector.model import LEVELS, Directive, Finding, Kind, Step
 from spanward_detector.policy.model import Policy, Rung
@@ -42,7 +42,9 @@ class Clock:
     random: Callable[[], float] = lambda: 0.5
 
 
-def decide(policy: Policy, run: Run, step: Step, findings: Sequence[Finding], clock: Clock = Clock()) -> Directive | None:
+def decide(
+    policy: Policy, run: Run, step: Step, findings: Sequence[Finding], clock: Clock = Clock()
+) -> Directive | None:
     """The order that follows from what was found at one step.
 
     At most one directive a step: the worst finding speaks. Observing findings order nothing. The rung is found by
@@ -69,7 +71,7 @@ def decide(policy: Policy, run: Run, step: Step, findings: Sequence[Finding], cl
             rung = Rung("handover")
         if rung.kind == "alert" or ledger.stopped:
             return None
-        directive = _directive(policy, run.id, step, finding, rung.kind, clock, ledger)
+        directive = _directive(policy, run.id, step, finding, rung.kind, clock)
         ledger.issued(directive, episode, step)
         return directive
     return None
@@ -173,9 +175,7 @@ _ALLOWED: Final[Mapping[str, Callable[[_Case], bool]]] = {
 }
 
 
-def _directive(
-    policy: Policy, run_id: str, step: Step, finding: Finding, kind: str, clock: Clock, ledger: RepairLedger
-) -> Directive:
+def _directive(policy: Policy, run_id: str, step: Step, finding: Finding, kind: str, clock: Clock) -> Directive:
     strategy = policy.strategy(kind)
     tick = step.kind is Kind.TICK
     return Directive(
@@ -186,7 +186,7 @@ def _directive(
         ref=finding.ref,
         failure_type=finding.failure_type,
         rule=finding.rule,
-        payload=_PAYLOADS.get(kind, _nothing)(policy, step, finding, clock, ledger),
+        payload=_PAYLOADS[kind](_Order(policy, step, finding, clock)) if kind in _PAYLOADS else {},
         expires_in_ms=int(strategy.expires_s * 1000),
         target_digest=step.arguments_digest if kind == "repair_arguments" and step.kind is Kind.TOOL else "",
         answers_hold=step.held and not tick,
@@ -198,53 +198,55 @@ def _kind(kind: str) -> DirectiveKind:
     return kind  # type: ignore[return-value]  # rung kinds are directive kinds but for "alert", which never comes here
 
 
-_Payload = Callable[[Policy, Step, Finding, Clock, RepairLedger], dict[str, object]]
+class _Order(NamedTuple):
+    """What a payload is made from."""
+
+    policy: Policy
+    step: Step
+    finding: Finding
+    clock: Clock
 
 
-def _retry(policy: Policy, step: Step, finding: Finding, clock: Clock, ledger: RepairLedger) -> dict[str, object]:
-    strategy = policy.strategy("retry")
-    asked = step.http[-1].retry_after_ms if step.http else None
-    tried = max(1, step.attempt)
-    delay = strategy.delay_s * tried * (1 + strategy.jitter * (2 * clock.random() - 1))
+def _retry(order: _Order) -> dict[str, object]:
+    strategy = order.policy.strategy("retry")
+    asked = order.step.http[-1].retry_after_ms if order.step.http else None
+    tried = max(1, order.step.attempt)
+    delay = strategy.delay_s * tried * (1 + strategy.jitter * (2 * order.clock.random() - 1))
     # Retry-After is the server's own word: a shorter wait would only be refused again.
     return {"delay_ms": max(int(delay * 1000), asked or 0), "attempt": tried + 1}
 
 
-def _feedback(policy: Policy, step: Step, finding: Finding, clock: Clock, ledger: RepairLedger) -> dict[str, object]:
-    slots = {key: str(value) for key, value in finding.facts.items()}
-    slots.setdefault("tool", finding.action)
-    if step.error_type:
-        slots.setdefault("error_type", step.error_type)
-    return {"template": finding.failure_type, "slots": slots}
+def _feedback(order: _Order) -> dict[str, object]:
+    slots = {key: str(value) for key, value in order.finding.facts.items()}
+    slots.setdefault("tool", order.finding.action)
+    if order.step.error_type:
+        slots.setdefault("error_type", order.step.error_type)
+    return {"template": order.finding.failure_type, "slots": slots}
 
 
-def _fallback(policy: Policy, step: Step, finding: Finding, clock: Clock, ledger: RepairLedger) -> dict[str, object]:
-    return {"strategy": "tool_fallback" if step.has_fallback else "degraded", "tool": finding.action}
+def _fallback(order: _Order) -> dict[str, object]:
+    return {"strategy": "tool_fallback" if order.step.has_fallback else "degraded", "tool": order.finding.action}
 
 
-def _repairs(policy: Policy, step: Step, finding: Finding, clock: Clock, ledger: RepairLedger) -> dict[str, object]:
-    if step.arguments_facts is not None and step.arguments_facts.repairs:
-        return {"repairs": tuple(step.arguments_facts.repairs)}
-    return {"repairs": tuple(str(finding.facts.get("repairs", "")).split(","))}
+def _repairs(order: _Order) -> dict[str, object]:
+    if order.step.arguments_facts is not None and order.step.arguments_facts.repairs:
+        return {"repairs": tuple(order.step.arguments_facts.repairs)}
+    return {"repairs": tuple(str(order.finding.facts.get("repairs", "")).split(","))}
 
 
-def _terminate(policy: Policy, step: Step, finding: Finding, clock: Clock, ledger: RepairLedger) -> dict[str, object]:
-    return {"reason": finding.failure_type, "user_message": "terminated"}
+def _terminate(order: _Order) -> dict[str, object]:
+    return {"reason": order.finding.failure_type, "user_message": "terminated"}
 
 
-def _pause(policy: Policy, step: Step, finding: Finding, clock: Clock, ledger: RepairLedger) -> dict[str, object]:
-    return {"lease_ms": int(policy.pause.lease_s * 1000), "reason": finding.failure_type}
+def _pause(order: _Order) -> dict[str, object]:
+    return {"lease_ms": int(order.policy.pause.lease_s * 1000), "reason": order.finding.failure_type}
 
 
-def _interrupt(policy: Policy, step: Step, finding: Finding, clock: Clock, ledger: RepairLedger) -> dict[str, object]:
-    return {"span_id": finding.ref.span_id}
+def _interrupt(order: _Order) -> dict[str, object]:
+    return {"span_id": order.finding.ref.span_id}
 
 
-def _nothing(policy: Policy, step: Step, finding: Finding, clock: Clock, ledger: RepairLedger) -> dict[str, object]:
-    return {}
-
-
-_PAYLOADS: Final[Mapping[str, _Payload]] = {
+_PAYLOADS: Final[Mapping[str, Callable[[_Order], dict[str, object]]]] = {
     "retry": _retry,
     "repair_arguments": _repairs,
     "feedback": _feedback,

@@ -42,8 +42,8 @@ def lint(text: str, longest_s: Mapping[str, float] | None = None) -> list[Proble
             *(_numbers(policy, source.lines)),
             *(
                 problem
-                for failure_type in written.get("ladders") or {}
-                for problem in _ladder(failure_type, policy.ladders[failure_type], source.line(("ladders", failure_type)))
+                for name in written.get("ladders") or {}
+                for problem in _ladder(name, policy.ladders[name], source.line(("ladders", name)))
             ),
             *_rules(policy, source.lines),
             *_deadlines(policy, source.lines, longest_s or {}),

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar
 
 from spanward.semconv import SIDE_EFFECTS
+
 from spanward_detector.detectors import DETECTORS
 from spanward_detector.failures import FAILURE_TYPES
 from spanward_detector.policy.model import RUNG_KINDS, Ladder, Policy, Rung, Strategy, ToolPolicy
@@ -204,8 +205,9 @@ class _Reader:
         if origin in (tuple, frozenset):
             if not isinstance(value, list):
                 self.problem(path, f"{value!r} is not a list", "write [a, b]")
-                return origin()
-            return origin(self.value(v, args[0], (*path, n)) for n, v in enumerate(value))
+                return ()
+            items = [self.value(v, args[0], (*path, n)) for n, v in enumerate(value)]
+            return frozenset(items) if origin is frozenset else tuple(items)
         wrong = {
             bool: lambda v: not isinstance(v, bool) and "true or false",
             int: lambda v: (isinstance(v, bool) or not isinstance(v, int)) and "a whole number",
@@ -234,4 +236,3 @@ class _Reader:
 
     def problem(self, path: Path, message: str, hint: str = "") -> None:
         self.problems.append(Problem(self.source.line(path), message, hint))
-

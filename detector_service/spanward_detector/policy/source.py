@@ -67,7 +67,7 @@ def parse(text: str) -> Source:
     try:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                line = event.start_mark.line + 1
+                line = event.start_mark.line + 1 if event.start_mark else 0
                 raise PolicyError([Problem(line, "aliases and anchors are not allowed", "write the value out")])
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is None:

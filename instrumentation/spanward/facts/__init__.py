@@ -5,7 +5,7 @@ content, and both get the same. Pure.
 """
 
 from spanward.canonical import canonical_json, canonical_of_text, digest, text_of
-from spanward.facts.compute import answer_facts, arguments_facts, result_facts
+from spanward.facts.compute import answer_facts, arguments_facts, facts_and_digest, result_facts
 from spanward.facts.model import (
     AnswerFacts,
     ArgumentsFacts,
@@ -30,6 +30,7 @@ __all__ = [
     "canonical_of_text",
     "digest",
     "error_signature",
+    "facts_and_digest",
     "facts_from_attributes",
     "facts_to_attributes",
     "foreign_text_tool",

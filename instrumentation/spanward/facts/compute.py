@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from spanward import relaxed
-from spanward.canonical import canonical_json, canonical_of_text, text_of
+from spanward.canonical import canonical_json, canonical_of_parsed, canonical_of_text, digest_of, text_of
 from spanward.facts import signs
 from spanward.facts.model import AnswerFacts, ArgumentsFacts, ResultFacts
 from spanward.facts.phrases import ADMISSIONS, DENIALS
@@ -48,6 +48,29 @@ def result_facts(
         exit_code: of the process, where the telemetry has it beside the result.
     """
     text, value, is_json = _read(result) if result is not None or error is None else ("", None, False)
+    return _facts(text, value, is_json, error, is_error, media_type, schema, foreign_text, exit_code)
+
+
+def facts_and_digest(
+    text: str, *, key: bytes | None, media_type: str | None, schema: Schema | None, foreign_text: bool
+) -> tuple[ResultFacts, str]:
+    """:func:`result_facts` and :func:`spanward.canonical.digest` of a text that came back, read once for both."""
+    value, is_json = signs.loads(text)
+    facts = _facts(text, value, is_json, None, None, media_type, schema, foreign_text, None)
+    return facts, digest_of(canonical_of_parsed(value, text) if is_json else None, text, key)
+
+
+def _facts(
+    text: str,
+    value: Any,
+    is_json: bool,
+    error: BaseException | str | None,
+    is_error: bool | None,
+    media_type: str | None,
+    schema: Schema | None,
+    foreign_text: bool,
+    exit_code: int | None,
+) -> ResultFacts:
     if error is not None:
         sign = _of_exception(error, exit_code)
     elif is_error:

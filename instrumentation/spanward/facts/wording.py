@@ -72,7 +72,11 @@ _EXIT_OF_COMMAND = re.compile(r"returned non-zero exit status (-?[0-9]{1,10})\b"
 _STATUS_IN_TEXT = re.compile(
     r"\b(?:http(?:/[0-9.]{1,4})?|status(?: code)?|error(?: code)?|code)[ :=]{1,3}([45][0-9]{2})\b"
 )
-_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,300})</title|^title: ([^\n]{0,300})$", re.MULTILINE)
+_TITLE = re.compile(
+    r"<title[^>]{0,200}>([^<]{0,300})</title|^title: ([^\n]{0,300})$"
+    r"|screenshot of \[([^\]\n]{0,300})\]\(http",
+    re.MULTILINE,
+)
 _TITLE_STATUS = re.compile(r"(?:http )?(?:error |status )?([45][0-9]{2})\b[\s:\-–—|]*")
 _SEPARATOR = re.compile(r"\s[|\-–—·]\s|\||[:!.…?]")
 _TAG = re.compile(r"<(?:script|style)[^<>]{0,500}>[^<]{0,20000}</|<[^<>]{0,2000}>")
@@ -113,8 +117,8 @@ def is_block_page(text: str) -> bool:
     if length > HTML:
         return False
     head = text[:HEAD].lower().replace("’", "'")
-    title = _TITLE.search(head) if "title" in head else None
-    if title and _is_page_title(title[1] or title[2] or ""):
+    title = _TITLE.search(head) if "title" in head or "screenshot of [" in head else None
+    if title and _is_page_title(title[1] or title[2] or title[3] or ""):
         return title[1] is None or len(_TAG.sub(" ", text).split()) <= PAGE // 4
     if length > PAGE:
         if "<html" not in head and "<!doctype html" not in head:
