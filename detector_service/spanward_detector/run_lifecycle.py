@@ -98,7 +98,7 @@ def started(life: Life, at_ns: int, state: State | None = None) -> list[Move]:
     """The agent says that the run is open. ``state``: where its gate mirrors it, which is all there is after a loss."""
     life.started_ns = life.started_ns or at_ns
     if life.state is State.IDLE:
-        if state in (None, State.IDLE, State.DONE):
+        if state in (None, State.IDLE, State.RUNNING, State.DONE):
             return _go(life, State.RUNNING, "started", at_ns)
         life.state = state
     elif life.state is State.WAITING_VALIDATION and not life.ended:

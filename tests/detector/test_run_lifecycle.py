@@ -291,3 +291,10 @@ def test_a_failure_that_gets_another_name_before_it_is_made_good_stays_open() ->
     run_lifecycle.observed(life, root, [renamed], [first], 5)
 
     assert states(life) is State.FAILED
+
+
+def test_the_start_of_a_run_is_a_move_like_any_other() -> None:
+    """The gate already runs when it tells of the run: the move is told all the same."""
+    moves = run_lifecycle.started(Life(RUN, instance_id=GATED), 1, State.RUNNING)
+
+    assert [(m.from_state, m.to_state) for m in moves] == [(State.IDLE, State.RUNNING)]
