@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 from pathlib import Path
@@ -13,11 +14,13 @@ from spanward_detector.server import Detector
 
 
 async def main(folder: str, emit_endpoint: str | None) -> None:
+    sys.setswitchinterval(0.001)  # as `spanward up` does
     config = ServerConfig.from_env(
         grpc_address="127.0.0.1:0", http_address="127.0.0.1:0", data_dir=Path(folder), emit_endpoint=emit_endpoint
     )
     detector = Detector(config)
     await detector.start()
+    gc.freeze()
     print(detector.grpc_port, detector.http_port, flush=True)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

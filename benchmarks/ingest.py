@@ -12,7 +12,7 @@ from benchmarks.process import cpu_seconds, python
 from benchmarks.spans import batch
 
 BATCH = 100
-BATCHES = 200
+BATCHES = 100
 ROUNDS = 5
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
@@ -30,12 +30,13 @@ def measure() -> dict[str, Any]:
             "walk": (walk.pid, int(walk_port)),
             "detector": (detector.pid, int(line.split()[0])),
         }
-        speed: dict[str, list[float]] = {name: [] for name in servers}
+        speed: dict[str, list[float]] = {name: [] for name in (*servers, "foreign")}
         for n in range(ROUNDS + 1):
             # New spans each round: a repeated span would be dropped as a duplicate and cost nothing.
             batches = [batch(BATCH, seed=n * BATCHES + b) for b in range(BATCHES)]
-            for name, (pid, port) in servers.items():
-                figure = _spans_per_core_second(pid, port, batches)
+            other = [batch(BATCH, seed=10**6 + n * BATCHES + b, foreign=True) for b in range(BATCHES)]
+            for name, server, sent in (*((name, name, batches) for name in servers), ("foreign", "detector", other)):
+                figure = _spans_per_core_second(*servers[server], sent)
                 if n:  # the first round warms up
                     speed[name].append(figure)
         middle = {name: statistics.median(figures) for name, figures in speed.items()}
@@ -45,6 +46,7 @@ def measure() -> dict[str, Any]:
         "ratio": round(middle["detector"] / middle["noop"], 3),
         "walk_spans_per_core_s": round(middle["walk"]),
         "ratio_to_walk": round(middle["detector"] / middle["walk"], 3),
+        "foreign_spans_per_core_s": round(middle["foreign"]),
     }
 
 

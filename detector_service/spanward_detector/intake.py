@@ -30,9 +30,9 @@ LOGS_SERVICE: Final = "opentelemetry.proto.collector.logs.v1.LogsService"
 _LARGE: Final = 64 * 1024
 _LARGE_AT_ONCE: Final = 2
 _HUGE: Final = 1024 * 1024
-_PART: Final = 16
+_PART: Final = 32
 _HELD: Final = HOLD.encode()
-_TURN_S: Final = 0.001
+_TURN_S: Final = 0.002
 _MOMENT_S: Final = 0.0005
 
 Item = TypeVar("Item")
