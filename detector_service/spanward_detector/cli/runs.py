@@ -33,9 +33,14 @@ def runs(
             json_line(run)
         return
     if not found:
-        out.print("No run yet. Instrument an agent with [directive]instrument_agent()[/], or try [directive]spanward demo[/].")
+        out.print(
+            "No run yet. Instrument an agent with [directive]instrument_agent()[/], or try [directive]spanward demo[/]."
+        )
         return
-    table = Table("run", "agent", "state", "steps", "findings", "started", box=None, header_style="quiet")
+    table = Table(box=None, header_style="quiet")
+    table.add_column("run", no_wrap=True)
+    for column in ("agent", "state", "steps", "findings", "started"):
+        table.add_column(column)
     for run in found:
         table.add_row(
             run["run_id"],
@@ -82,6 +87,7 @@ def _show_below(findings: list[dict[str, Any]], directives: list[dict[str, Any]]
 
 
 def _when(stamp: object) -> str:
-    if isinstance(stamp, int | float):
-        return dt.datetime.fromtimestamp(stamp, tz=dt.UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    return str(stamp or "-")
+    try:
+        return dt.datetime.fromisoformat(str(stamp)).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return "-"

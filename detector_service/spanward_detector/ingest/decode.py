@@ -44,7 +44,7 @@ def _parse(message_class: Any, data: bytes) -> Any:
         return message_class.FromString(data)
     except DecodeError as error:
         found = _OFFSET.search(str(error))
-        raise IngestError("protobuf", f"byte {found[1]}" if found else "", "not a message of this kind") from error
+        raise IngestError("protobuf", f"byte {found[1] if found else 0}", "not a message of this kind") from error
 
 
 def _time(value: int) -> int:
