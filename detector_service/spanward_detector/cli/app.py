@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from spanward_detector import __version__
-from spanward_detector.cli import bench, demo, export, policy, replay, runs, tail, up
+from spanward_detector.cli import bench, demo, doctor, export, policy, replay, runs, tail, up
+from spanward_detector.cli import eval as evaluation
 from spanward_detector.cli.console import out
 
 app = typer.Typer(
@@ -17,8 +18,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_show_locals=False,
 )
-for command in (up.up, demo.demo, replay.replay, export.export, tail.tail, runs.runs, bench.bench):
+for command in (
+    up.up, demo.demo, replay.replay, doctor.doctor, export.export, tail.tail, runs.runs, bench.bench,
+):  # fmt: skip
     app.command()(command)
+app.command("eval")(evaluation.eval_command)
 app.add_typer(policy.app, name="policy")
 
 
@@ -30,6 +34,8 @@ def _version(show: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Detects failing steps of agents and steers the agents back."""
