@@ -23,7 +23,9 @@ def bench(
     """Measure latency of the loop, ingest, rules and gate. Needs a checkout (folder benchmarks/)."""
     root = next((p for p in (Path.cwd(), *Path.cwd().parents) if (p / "benchmarks" / "loop.py").is_file()), None)
     if root is None:
-        fail("the benchmarks are not in this folder", "run it inside a checkout of Spanward: they start a real Collector")
+        fail(
+            "the benchmarks are not in this folder", "run it inside a checkout of Spanward: they start a real Collector"
+        )
     if unknown := set(only or ()) - set(PARTS):
         fail(f"there is no part {', '.join(sorted(unknown))}", f"write one of {', '.join(PARTS)}")
     sys.path.insert(0, str(root))

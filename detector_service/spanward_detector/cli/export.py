@@ -14,8 +14,12 @@ from spanward_detector.cli.console import err, fail
 
 
 def export(
-    data_dir: Annotated[Path | None, typer.Option(help="The detector's data folder; default: the user data folder.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="The detector's data folder; default: the user data folder.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")
+    ] = None,
 ) -> None:
     """Write stored runs, one JSON object a line, with steps, findings, directives and transitions."""
     from spanward_detector.config import ServerConfig

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -16,13 +17,18 @@ app = typer.Typer(help="Check and show policies.", no_args_is_help=True)
 @app.command("lint")
 def lint_command(
     files: Annotated[list[Path], typer.Argument(help="Policy files (YAML).")],
+    durations: Annotated[
+        Path | None,
+        typer.Option(help="What `spanward doctor --json` said: timeouts are held against the durations seen."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One problem a line as JSON.")] = False,
 ) -> None:
     """Check policy files. Exit 0: fine, maybe with warnings; 1: refused; 2: cannot be read."""
     refused = False
+    longest_s = _longest(durations)
     for file in files:
         try:
-            problems = lint(file.read_text(encoding="utf-8"))
+            problems = lint(file.read_text(encoding="utf-8"), longest_s)
         except (OSError, UnicodeDecodeError) as error:
             fail(f"{file}: {error}")
         refused = refused or any(p.level == "error" for p in problems)
@@ -36,6 +42,19 @@ def lint_command(
             out.print(f"[good]{file}: sound[/]")
     if refused:
         raise typer.Exit(1)
+
+
+def _longest(path: Path | None) -> dict[str, float]:
+    """Seconds of the longest normal call by tool."""
+    if path is None:
+        return {}
+    try:
+        seen = json.loads(path.read_text(encoding="utf-8"))["durations"]
+        return {str(tool): float(seconds) for tool, seconds in seen.items()}
+    except OSError as error:
+        fail(f"{path}: {error.strerror or error}")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        fail(f"{path} is not what doctor says", f"spanward doctor traces.json --json > {path.name}")
 
 
 @app.command("default")

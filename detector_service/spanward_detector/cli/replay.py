@@ -11,18 +11,35 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from spanward_detector.backtest import backtest, lines
+from spanward_detector.cli.backtest_view import show_backtest
 from spanward_detector.cli.console import err, fail, json_line, out
 from spanward_detector.policy import Policy, PolicyError, default, load
-from spanward_detector.replay import STDIN, Found, ReplayError, as_json, replay as replay_files, sources
+from spanward_detector.replay import STDIN, Found, ReplayError, as_json, sources
+from spanward_detector.replay import replay as replay_files
 
 
 def replay(
-    files: Annotated[list[str], typer.Argument(help="OTLP as JSON, JSON lines or protobuf, gzipped or not; - is stdin.")],
+    files: Annotated[
+        list[str], typer.Argument(help="OTLP as JSON, JSON lines or protobuf, gzipped or not; - is stdin.")
+    ],
     policy: Annotated[Path | None, typer.Option(help="Policy file; default: the built-in policy.")] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Another policy file: say what --policy finds that this one does not.")
+    ] = None,
     as_json_lines: Annotated[bool, typer.Option("--json", help="One finding a line as JSON.")] = False,
 ) -> None:
-    """Say what would have been found and ordered. Exit 0 whatever it finds, 2 when a file cannot be read."""
+    """Say what would have been found and ordered. Exit 0 whatever it finds, 2 when a file cannot be read.
+
+    With --against it is a back-test: coverage first (which rules cannot fire on this telemetry, and why), then findings
+    and directives that come and go between the two policies. Its JSON has one object a line with a ``type``: "coverage"
+    (per source: ``can``, ``partly``, ``cannot``, ``unknown``), "rule" (per rule that differs: ``findings`` and
+    ``directives`` as numbers gained, lost, changed; ``samples``), "summary".
+    """
     rules = load_policy(policy)
+    if against is not None:
+        _back_test(files, rules, load_policy(against), as_json_lines)
+        return
     try:
         found = replay_files(sources(files, sys.stdin.buffer), rules)
         if as_json_lines:
@@ -30,6 +47,21 @@ def replay(
                 json_line(as_json(one))
         else:
             _show(_with_progress(found, files), files)
+    except ReplayError as error:
+        fail(str(error), "replay reads OTLP (JSON, JSON lines, protobuf), gzipped or not")
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has seen enough
+
+
+def _back_test(files: list[str], new: Policy, old: Policy, as_json_lines: bool) -> None:
+    try:
+        with err.status("replaying twice ..."):
+            test = backtest(sources(files, sys.stdin.buffer), new, old)
+        if as_json_lines:
+            for line in lines(test):
+                json_line(line)
+        else:
+            show_backtest(test)
     except ReplayError as error:
         fail(str(error), "replay reads OTLP (JSON, JSON lines, protobuf), gzipped or not")
     except BrokenPipeError:
@@ -66,7 +98,10 @@ def _show(found: Iterable[Found], files: list[str]) -> None:
             finding.action or "-",
             Text(finding.failure_type, style=f"finding.{finding.severity}"),
             finding.message,
-            Text(f"{directive.level} {directive.kind}".strip() if directive else "-", style="directive" if directive else "quiet"),
+            Text(
+                f"{directive.level} {directive.kind}".strip() if directive else "-",
+                style="directive" if directive else "quiet",
+            ),
         )
     if count:
         out.print(table)

@@ -56,6 +56,10 @@ def runs(
 def show_run(run: dict[str, Any]) -> None:
     """One run as a timeline: each step, what was found at it and what was ordered."""
     out.print(f"run [bold]{run['run_id']}[/]  ", Text(run["state"], style=STATE_STYLE.get(run["state"], "")))
+    if cause := run.get("first_cause"):
+        where = f"step {cause['step']}" if cause["step"] else "a step"
+        who = f" of {cause['agent']}" if cause["agent"] else ""
+        out.print(Text(f"broke at {where}{who}: {cause['why']}", style="bad"))
     found: dict[str, list[dict[str, Any]]] = {}
     for finding in run["findings"]:
         found.setdefault(finding["span_id"], []).append(finding)

@@ -22,7 +22,10 @@ def tail(
     """Follow findings and directives of all runs."""
     seen: set[tuple[str, ...]] = set()
     if not as_json:
-        out.print("[quiet]Following findings and directives; Ctrl-C ends.[/]" if not once else "", end="\n" if not once else "")
+        out.print(
+            "[quiet]Following findings and directives; Ctrl-C ends.[/]" if not once else "",
+            end="\n" if not once else "",
+        )
     counted: dict[str, tuple[object, ...]] = {}
     while True:
         for run in get(url, "/api/runs")["runs"]:
@@ -55,9 +58,13 @@ def _news(run: dict[str, Any], summary: dict[str, Any], seen: set[tuple[str, ...
             if as_json:
                 json_line({"event": kind, "run_id": run["run_id"], "agent": summary["agent"], **item})
                 continue
-            line = Text(f"{run['run_id'][-12:]} ", style="quiet").append(f"{summary['agent'] or '-':<16} ", style="agent")
+            line = Text(f"{run['run_id'][-12:]} ", style="quiet").append(
+                f"{summary['agent'] or '-':<16} ", style="agent"
+            )
             if kind == "finding":
-                line.append(f"{item['failure_type']:<20}", style=f"finding.{item['severity']}").append(item.get("message", ""))
+                line.append(f"{item['failure_type']:<20}", style=f"finding.{item['severity']}").append(
+                    item.get("message", "")
+                )
             else:
                 line.append(f"{item['level']} {item['kind']:<17}", style="directive").append(item["state"])
             out.print(line)
