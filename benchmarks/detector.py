@@ -10,11 +10,11 @@ from pathlib import Path
 
 import uvloop
 from spanward_detector.config import ServerConfig
-from spanward_detector.server import Detector
+from spanward_detector.server import Detector, tune_process
 
 
 async def main(folder: str, emit_endpoint: str | None) -> None:
-    sys.setswitchinterval(0.001)  # as `spanward up` does
+    tune_process()  # as `spanward up` does
     config = ServerConfig.from_env(
         grpc_address="127.0.0.1:0", http_address="127.0.0.1:0", data_dir=Path(folder), emit_endpoint=emit_endpoint
     )

@@ -7,9 +7,10 @@ import statistics
 import time
 from typing import Any
 
-from benchmarks.steps import healthy
 from spanward_detector.pipeline import Pipeline
 from spanward_detector.policy import default
+
+from benchmarks.steps import healthy
 
 LENGTHS = (10, 10_000)
 STEPS = 200

@@ -5,9 +5,10 @@ from __future__ import annotations
 import statistics
 import time
 
-from benchmarks.steps import healthy
 from spanward_detector.pipeline import Pipeline
 from spanward_detector.policy import default
+
+from benchmarks.steps import healthy
 
 STEPS = 400
 ROUNDS = 15

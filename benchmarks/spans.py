@@ -8,7 +8,6 @@ import random
 from collections.abc import Mapping
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-
 from spanward import semconv
 from spanward.facts import facts_to_attributes, result_facts
 

@@ -11,9 +11,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
-
 from spanward_detector.config import ServerConfig
 from spanward_detector.server import EmbeddedDetector
+
 from tests.spanward.wiretap import WireTap
 
 SAID = {
@@ -51,7 +51,7 @@ def play(scenario: str, *, capture: bool) -> tuple[WireTap, dict[str, object]]:
 
 @pytest.mark.parametrize("scenario", SAID)
 def test_not_one_byte_of_content_leaves_the_process(scenario: str) -> None:
-    """Every byte towards the detector is read: no argument, no result, no message, and the repair works all the same."""
+    """Every byte towards the detector is read: no argument, no result, no message; and the repair works."""
     tap, ending = play(scenario, capture=False)
 
     assert ending["ok"], ending

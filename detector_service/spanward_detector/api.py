@@ -53,6 +53,10 @@ class Views(Protocol):
         """Whether spans are judged and directives can be stored."""
         ...
 
+    def first_cause(self, run_id: str) -> Record | None:
+        """Which step of which agent broke a failed run, and why; None when it did not fail or has left memory."""
+        ...
+
     async def fresh(self) -> None:
         """Until the store has everything that has happened."""
         ...
@@ -131,7 +135,7 @@ class _Routes:
         def show(found: Record | None) -> Response:
             if found is None:
                 return _problem(404, "no_such_run", "no run with this id is known")
-            return _json(whole_run_view(found))
+            return _json({**whole_run_view(found), "first_cause": self._views.first_cause(run_id)})
 
         return await self._read(read, show)
 

@@ -32,6 +32,7 @@ class ServerConfig:
         http_address: OTLP/HTTP, metrics, API.
         data_dir: where the store lies.
         policy_path: a policy file; None = the default policy.
+        shadow_policy_path: a policy file that is tried beside it and orders nothing; None = none is.
         emit_endpoint: host:port of a Collector that gets findings, directives and transitions as spans; "" = nobody.
         allowed_hosts: names by which HTTP clients may call us; empty = loopback names, or any name off loopback.
         heartbeat_s: between two heartbeats of an agent.
@@ -55,6 +56,7 @@ class ServerConfig:
     http_address: str = DEFAULT_HTTP_ADDRESS
     data_dir: Path = field(default_factory=lambda: Path(platformdirs.user_data_dir("spanward")))
     policy_path: Path | None = None
+    shadow_policy_path: Path | None = None
     emit_endpoint: str = ""
     allowed_hosts: tuple[str, ...] = ()
     heartbeat_s: float = 1.0
@@ -146,6 +148,7 @@ VARIABLES: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
     "SPANWARD_HTTP_ADDRESS": ("http_address", str),
     "SPANWARD_DATA_DIR": ("data_dir", Path),
     "SPANWARD_POLICY": ("policy_path", Path),
+    "SPANWARD_SHADOW_POLICY": ("shadow_policy_path", Path),
     "SPANWARD_EMIT_ENDPOINT": ("emit_endpoint", str),
     "SPANWARD_ALLOWED_HOSTS": ("allowed_hosts", _names),
     "SPANWARD_HEARTBEAT_S": ("heartbeat_s", _number),

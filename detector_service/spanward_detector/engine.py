@@ -1,7 +1,9 @@
 """What follows from a verdict: the hold is answered, the directive sent, all of it stored, counted and told.
 
 Everything here runs on the event loop's thread and nothing in it waits. The order matters: answers go out before
-anything is written down, but for directives, which are durable before they are sent.
+anything is written down, but for directives, which are durable before they are sent. While a directive is on its way to
+the disk this thread keeps still, so that the store's has the interpreter for itself: what else follows from the verdict
+is done afterwards, or before the next thing that happens.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from spanward_detector.emit import Emitter
 from spanward_detector.metrics import Metrics
 from spanward_detector.model import Directive, Finding, Kind, SpanRef, Step, Tick
 from spanward_detector.policy import Policy
+from spanward_detector.putoff import PutOff
 from spanward_detector.run_lifecycle import Life
 from spanward_detector.runbook import RunBook
 from spanward_detector.store import Row, Store
@@ -81,6 +84,9 @@ class Engine:
         foreign_settle_s: the same for runs without a stream, whose spans come in batches of seconds.
         monotonic: clock of deadlines.
         now_ns: wall clock.
+
+    Attributes:
+        followers: told of every verdict once it has been acted on.
     """
 
     def __init__(
@@ -109,6 +115,8 @@ class Engine:
         self._parked: deque[_Parked] = deque()
         self._answered: OrderedDict[SpanRef, None] = OrderedDict()
         self._settling: dict[str, float] = {}
+        self.followers: list[Callable[[Verdict], None]] = []
+        self.later = PutOff()
 
     # ------------------------------------------------------------------------------------------------- what comes in
 
@@ -127,6 +135,7 @@ class Engine:
 
     def _all(self, judge: Callable[[Sequence[Raw]], Sequence[Verdict]], raw: Sequence[Raw], arrived: float) -> None:
         """Judge together; where that raises, one by one: what one span does to a rule must not cost the others."""
+        self.later.settle()
         try:
             verdicts = judge(raw)
         except Exception:
@@ -148,6 +157,7 @@ class Engine:
 
     def _in_time(self, judge: Callable[[], Verdict | None]) -> None:
         """A fault of a rule must neither end the stream of a heartbeat nor stop the clock."""
+        self.later.catch_up()
         try:
             verdict = judge()
         except Exception:
@@ -160,6 +170,7 @@ class Engine:
     # ---------------------------------------------------------------------------------------------------- a verdict
 
     def _act(self, verdict: Verdict, arrived: float) -> None:
+        self.later.settle()
         step, run = verdict.step, verdict.run
         life = self.runs.life(run.id)
         if step.held:
@@ -171,10 +182,20 @@ class Engine:
             gated = step.dialect == _OURS or bool(life.instance_id)
             action = step.action or next((f.action for f in verdict.findings if f.ref == verdict.directive.ref), "")
             # a directive that survives has its reasons with it
-            self.delivery.issue(verdict.directive, action, (run_row(life), *found), gated=gated, arrived=arrived)
+            reasons = (run_row(life), *found)
+            commit = self.delivery.issue(verdict.directive, action, reasons, gated=gated, arrived=arrived)
+            if commit is not None:
+                self.later.until_committed(commit, partial(self._follow, verdict, life, now))
+                return
         else:
             for row in found:
                 self._store.put(row)
+        self._follow(verdict, life, now)
+
+    def _follow(self, verdict: Verdict, life: Life, now: int) -> None:
+        """Everything that nobody waits for."""
+        self.later.tell()
+        step, run = verdict.step, verdict.run
         moves = run_lifecycle.observed(life, step, verdict.findings, verdict.withdrawn, now)
         for finding in verdict.findings:
             self._found(life, finding, now)
@@ -194,6 +215,8 @@ class Engine:
         run.state = life.state
         if life.ended and step.kind is not Kind.TICK:
             self._settle_later(life)
+        for follower in self.followers:
+            follower(verdict)
 
     def _know(self, life: Life, run: Run) -> None:
         """What spans say of the run, where its process has not said it."""
@@ -257,6 +280,7 @@ class Engine:
     # --------------------------------------------------------------------------------------------------- directives
 
     def _directive_ended(self, tracked: Tracked) -> None:
+        self.later.catch_up()
         directive = tracked.directive
         life = self.runs.life(directive.run_id)
         if (ledger := self._ledger(directive.run_id)) is not None:
@@ -292,10 +316,12 @@ class Engine:
         Returns:
             False when the run is another live stream's.
         """
+        self.later.catch_up()
         known = told.run_id in session.runs
         if (life := self._claim(session, told)) is None:
             return False
-        self.runs.moved(life, run_lifecycle.started(life, self._now_ns(), None if fresh else told.state))
+        if moves := run_lifecycle.started(life, self._now_ns(), None if fresh else told.state):
+            self.later.until_told(partial(self.runs.moved, life, moves))
         run = self.pipeline.register(told)
         run.state = life.state
         if not known:
@@ -319,6 +345,7 @@ class Engine:
 
     def run_ended(self, session: Session, told: AgentRun, reason: str) -> bool:
         """A stream says that its run is over. False when the run is another live stream's."""
+        self.later.catch_up()
         if (life := self._claim(session, told)) is None:
             return False
         self.runs.moved(life, run_lifecycle.ended(life, reason, self._now_ns()))
@@ -329,6 +356,7 @@ class Engine:
 
     def run_unseen(self, run_id: str, reason: str) -> None:
         """A run is gone, and nobody saw how it ended."""
+        self.later.catch_up()
         if (life := self.runs.find(run_id)) is not None:
             self.runs.moved(life, run_lifecycle.unseen(life, reason, self._now_ns()))
 
@@ -340,6 +368,7 @@ class Engine:
 
     def settle(self) -> None:
         """Judge the runs that have been quiet for long enough since they ended."""
+        self.later.catch_up()
         now = self._monotonic()
         for run_id, due in list(self._settling.items()):
             if now < due:
@@ -362,4 +391,9 @@ class Engine:
             self._metrics.fail_open.add("no_stream")
         self.delivery.expire(gone)
         self.settle()
+        self.write()
+
+    def write(self) -> None:
+        """Queue all rows of what has happened."""
+        self.later.catch_up()
         self.runs.write()

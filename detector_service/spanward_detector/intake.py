@@ -34,6 +34,8 @@ _PART: Final = 32
 _HELD: Final = HOLD.encode()
 _TURN_S: Final = 0.002
 _MOMENT_S: Final = 0.0005
+_COMMIT_S: Final = 0.002
+"""In this a directive is committed and sent, as a rule; meanwhile the interpreter is the store's."""
 
 Item = TypeVar("Item")
 Context = grpc.aio.ServicerContext[bytes, bytes]
@@ -101,7 +103,8 @@ class Intake:
                 raise IngestError("too_large", "", f"{len(data)} bytes, at most {self._limit} are taken")
             if len(data) < _LARGE:
                 judge(list(read(data)))
-                await asyncio.sleep(0)  # answers to holds go out before ours to whoever sent the spans
+                # answers to holds go out before ours to whoever sent the spans
+                await asyncio.sleep(_COMMIT_S if self._engine.later.committing else 0)
                 return
             async with self._large:
                 if json:

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Protocol, Self
 
 from spanward_detector.model import Kind, Step
-from spanward_detector.naming import is_pending, is_polling, lasting
+from spanward_detector.naming import is_pending, is_polling, lasting, may_write
 from spanward_detector.outcome import Outcome
 from spanward_detector.ranges import Ranges
+from spanward_detector.streaks import Failed, Streak
+from spanward_detector.text.goal import Goal
+from spanward_detector.text.heard import Heard
 
 ACTS: Final = 64
 """Acts of one track that are looked back on: enough for three rounds of the longest cycle."""
@@ -91,40 +94,6 @@ class Track:
         return Track(self.acts.copy(), self.counts.copy())
 
 
-class Failed(NamedTuple):
-    """A failure that nothing has made good yet."""
-
-    action: str
-    type: str
-    span_id: str
-    end_ns: int
-
-
-@dataclass(slots=True)
-class Streak:
-    """Failures in a row. Parallel failures, and attempts of one call, count once."""
-
-    count: int = 0
-    end_ns: int = 0
-    signature: str = ""
-    same: int = 0  # of them, the last ones by the same tool with the same signature
-    span_ids: tuple[str, ...] = ()
-
-    def failed(self, step: Step, signature: str, again: bool) -> None:
-        """Take a failure in; ``again`` = it is another attempt of the call before."""
-        if not self.count or (not again and step.start_ns >= self.end_ns):
-            self.count += 1
-            mark = f"{step.action}\0{signature}"
-            self.same = self.same + 1 if mark == self.signature else 1
-            self.signature = mark
-        self.end_ns = max(self.end_ns, step.end_ns)
-        self.span_ids = (*self.span_ids[-7:], step.ref.span_id)
-
-    def worked(self) -> None:
-        self.count = self.end_ns = self.same = 0
-        self.signature, self.span_ids = "", ()
-
-
 @dataclass(slots=True)
 class Request:
     """Tool calls that the model asked for in its last reply, and how many of them were seen."""
@@ -155,6 +124,7 @@ class Lane:
         seen: how often the current act is among the last ones of its track.
         revisited: acts in a row that were all known already.
         pages: ranges read so far.
+        goal: what its model was asked at first.
         stale_pages: ranges in a row that had been read before.
         paging: the last tool call read a range.
     """
@@ -173,6 +143,7 @@ class Lane:
     seen: int = 0
     revisited: int = 0
     pages: Ranges = field(default_factory=Ranges)
+    goal: Goal = field(default_factory=Goal)
     stale_pages: int = 0
     paging: bool = False
 
@@ -187,6 +158,7 @@ class Lane:
             open_failures=self.open_failures.copy(),
             request=None if self.request is None else replace(self.request),
             pages=self.pages.copy(),
+            goal=self.goal.copy(),
         )
 
 
@@ -220,6 +192,10 @@ class Memory:
         before: what was normal for the current step's tool before it.
         effects: calls with effects, by tool and arguments → span id and outcome of the last one.
         repeated: the last one like the current step, where that has effects.
+        acted: a tool was called, by any agent of the run.
+        asked: tool calls that models asked for.
+        wrote: a tool was called that may have had an effect.
+        heard: what the agents have been given so far.
         notes: of detectors of third parties, by detector name.
     """
 
@@ -233,6 +209,10 @@ class Memory:
     before: ToolStats = NOTHING_KNOWN
     effects: dict[tuple[str, str], tuple[str, Outcome]] = field(default_factory=dict)
     repeated: tuple[str, Outcome] | None = None
+    acted: bool = False
+    asked: int = 0
+    wrote: bool = False
+    heard: Heard = field(default_factory=Heard)
     notes: dict[str, Notes] = field(default_factory=dict)
 
     def copy(self) -> Memory:
@@ -241,6 +221,7 @@ class Memory:
             lanes={name: lane.copy() for name, lane in self.lanes.items()},
             tools=self.tools.copy(),
             effects=self.effects.copy(),
+            heard=self.heard.copy(),
             notes={name: notes.copy() for name, notes in self.notes.items()},
         )
 
@@ -270,6 +251,8 @@ class Memory:
             return self._tool(step, lane, outcome)
         if step.kind is Kind.LLM:
             return self._model(step, lane, outcome)
+        if step.kind is Kind.VALIDATION and step.extra.get("check") == "cross_check" and step.extra["passed"] is False:
+            lane.open_failures[step.action] = Failed(step.action, "silent_error", step.ref.span_id, step.end_ns)
         if step.kind is Kind.DECISION and (step.arguments_digest or step.reason):
             return _push(lane, lane.decisions, step, (step.action, step.arguments_digest, step.reason), outcome, 2)
         return None
@@ -280,6 +263,9 @@ class Memory:
         if step.extra and step.extra.get("refused"):
             lane.seen, self.repeated = 0, None
             return None  # the gate did not make this call
+        self.acted = True
+        self.wrote = self.wrote or may_write(step)
+        self.heard.tool(step)
         if lane.passed_over:
             lane.passed_over = ()
         self.repeated = None
@@ -345,11 +331,15 @@ class Memory:
         lane.model_ns += max(0, step.end_ns - step.start_ns)
         lane.asked = True
         lane.answered = lane.request
+        if step.said or step.tool_messages:
+            self.heard.model(step)
+            lane.goal.follow(step)
         if not outcome.type:
             if lane.model_errors.count:
                 lane.model_errors.worked()
                 lane.models.clear()
             asked = step.n_calls or 0
+            self.asked += asked
             lane.request = Request(step.ref.span_id, step.ref.trace_id, step.index, asked) if asked else None
             return None
         lane.request = None

@@ -160,6 +160,7 @@ class Step:
     answer_facts: AnswerFacts | None = None
     user_input: str | None = None
     tool_messages: tuple[tuple[str, str], ...] = ()  # (call id, content) at the end of the request
+    said: tuple[tuple[str, str], ...] = ()  # (role, content) of the request's system and user messages
     # structure and time
     run_ended: str = ""  # on the run's own span: "completed" or the exception's class
     is_root: bool = False

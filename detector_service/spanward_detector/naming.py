@@ -42,6 +42,35 @@ _LOOKING: Final = frozenset(
 )
 
 
+_THINKING: Final = frozenset({"think", "thought", "plan", "reflect", "calculate", "calculator", "compute"})
+
+
+@lru_cache(maxsize=4096)
+def only_looks(action: str) -> bool:
+    """True for the name of a tool that finds out or works out something and changes nothing."""
+    name = words(action)
+    return not (_LOOKING | _THINKING).isdisjoint(name) and _LASTING.isdisjoint(name)
+
+
+_WRITING: Final = _LASTING | frozenset({
+    "create", "update", "delete", "cancel", "modify", "change", "remove", "add", "set", "insert", "assign", "schedule",
+    "reschedule", "register", "issue", "return", "exchange", "close", "approve", "reject", "enroll", "renew", "edit",
+    "subscribe", "unsubscribe", "withdraw", "deposit", "trade", "sell", "grant", "revoke",
+})  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def sounds_writing(action: str) -> bool:
+    """True for the name of a tool that changes records or has an effect outside."""
+    name = words(action)
+    return not _WRITING.isdisjoint(name) and _LOOKING.isdisjoint(name)
+
+
+def may_write(step: Step) -> bool:
+    """False for a call that changes nothing: what is stated, else what the name says."""
+    return step.side_effect != "read" if step.side_effect else not only_looks(step.action)
+
+
 @lru_cache(maxsize=4096)
 def _sounds_lasting(action: str) -> bool:
     name = words(action)

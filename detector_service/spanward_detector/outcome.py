@@ -107,7 +107,7 @@ _BY_TEXT: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
 )
 _POLICY: Final = re.compile(
     r"[\"']code[\"']: {0,2}[\"'](?:content_filter|ResponsibleAIPolicyViolation|content_policy_violation)[\"']"
-    r"|content_filter_results?[\"']: {0,2}\{|content management policy\b|\bcontent policy violation\b"
+    r"|[\"']filtered[\"']: {0,2}[Tt]rue\b|\bcontent management policy\b|\bcontent policy violation\b"
     r"|\bflagged (?:as potentially violating|by our) .{0,40}\b(?:usage )?policy\b|\bblockReason\b.{0,8}\bSAFETY\b"
 )
 """A provider's content policy, as its error objects and messages name it."""
@@ -156,8 +156,8 @@ def _is_plain(step: Step) -> bool:
     given, got = step.arguments_facts, step.result_facts
     return (
         not step.http
-        and (given is None or (not given.schema and given.form not in BAD_FORMS))
-        and (got is None or (got.is_json is not False and not got.schema))
+        and (given is None or (not given.schema and not given.secret and given.form not in BAD_FORMS))
+        and (got is None or (got.is_json is not False and not got.schema and not got.injection and not got.secret))
     )
 
 

@@ -72,7 +72,8 @@ class Pipeline:
     @policy.setter
     def policy(self, policy: Policy) -> None:
         self._policy = policy
-        self.detectors = Detectors(policy.rules)
+        self.detectors = Detectors(policy.configured())
+        self.runs.fleet.failures = policy.breaker.failures
         self.runs.deadlines = {name: tool.timeout for name, tool in policy.tools.items() if tool.timeout}
 
     def step(self, step: Step) -> Verdict:
@@ -80,10 +81,12 @@ class Pipeline:
         return self._judge(step, self.runs.update(step))
 
     def _judge(self, step: Step, run: Run) -> Verdict:
-        detectors = self.detectors
+        detectors, fleet = self.detectors, self.runs.fleet
         new: list[Finding] = []
         directive = None
         for seen in run.due():  # the step itself; after a late one, those after it too
+            if (run.outcome.type or fleet.troubled) and seen.kind is Kind.TOOL:
+                fleet.take(seen, run.outcome)
             try:
                 found = [f for d in detectors.for_kind(seen.kind, run.outcome) if (f := d.observe(seen, run))]
             except Exception:

@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
+from spanward_detector.evaluate.steps import StepsError, holds_steps, read_runs, steps_of
 from spanward_detector.failures import FAILURE_TYPES
+from spanward_detector.first_cause import first_finding
 from spanward_detector.ingest import Batch, IngestError, RawLog, read_batches
-from spanward_detector.model import Directive, Finding, SpanRef
+from spanward_detector.model import Directive, Finding, SpanRef, Step
 from spanward_detector.pipeline import Pipeline, Verdict
 from spanward_detector.policy import Policy
 from spanward_detector.runs import Run
@@ -66,12 +68,21 @@ class Source:
 
 
 class Found(NamedTuple):
-    """One finding of a file, with the directive that came of it, if any."""
+    """One finding of a file.
+
+    Attributes:
+        file: as it was named.
+        run: that it is in.
+        finding: itself.
+        directive: that came of it, if any.
+        first_cause: the run failed, and this is where it broke; at most one finding of a run.
+    """
 
     file: str
     run: Run
     finding: Finding
     directive: Directive | None
+    first_cause: bool = False
 
 
 def sources(names: Iterable[str], stdin: BinaryIO) -> list[Source]:
@@ -91,12 +102,16 @@ def replay(files: Iterable[Source], policy: Policy) -> Iterator[Found]:
 
     Traces and log records may come as JSON, JSON lines or protobuf, gzipped or not. A file of log records completes the
     trace file of the same name without ``.logs``, else whichever trace file holds its traces; what is found belongs to
-    the trace file.
+    the trace file. A named file may also hold steps, see :mod:`spanward_detector.evaluate.steps`.
 
     Raises:
         ReplayError: a file cannot be read. What was found in files before it has been yielded.
     """
     given = list(files)
+    stepwise = {source.name for source in given if source.again and holds_steps(Path(source.name))}
+    for source in [source for source in given if source.name in stepwise]:
+        yield from _File(source.name, Pipeline(policy)).judge_steps(_steps(source))
+    given = [source for source in given if source.name not in stepwise]
     logs = {source.name for source in given if source.is_logs_by_name or (len(given) > 1 and _has_only_logs(source))}
     traces = [source for source in given if source.name not in logs]
     by_file: dict[str, list[RawLog]] = defaultdict(list)
@@ -135,6 +150,7 @@ def as_json(found: Found) -> dict[str, object]:
         "mode": finding.mode,
         "message": finding.message,
         "directive": {"kind": directive.kind, "level": directive.level} if directive is not None else None,
+        "first_cause": found.first_cause,
     }
 
 
@@ -157,12 +173,27 @@ class _File:
         for trace_id in seen:
             logs.extend(by_trace.get(trace_id, ()))
         self._take(self.pipeline.logs(logs))
+        yield from self._settle()
+
+    def judge_steps(self, runs: Iterable[Iterable[Step]]) -> Iterator[Found]:
+        for steps in runs:
+            self._take(map(self.pipeline.step, steps))
+            yield from self._settle()
+            self.runs.clear()
+            self.found.clear()
+
+    def _settle(self) -> Iterator[Found]:
         for run_id in list(self.runs):
             settled = self.pipeline.settle(run_id)
             self._take((settled,) if settled is not None else ())
-        order = {run_id: at for at, run_id in enumerate(self.runs)}
-        for run, finding in sorted(self.found.values(), key=lambda pair: (order[pair[0].id], pair[1].step)):
-            yield Found(self.name, run, finding, self.directives.get((finding.rule, finding.ref)))
+        of_run: dict[str, list[tuple[Run, Finding]]] = {run_id: [] for run_id in self.runs}
+        for run, finding in self.found.values():
+            of_run[run.id].append((run, finding))
+        for pairs in of_run.values():
+            cause = first_finding(pairs[0][0], [finding for _, finding in pairs]) if pairs else None
+            for run, finding in sorted(pairs, key=lambda pair: pair[1].step):
+                directive = self.directives.get((finding.rule, finding.ref))
+                yield Found(self.name, run, finding, directive, finding is cause)
 
     def _take(self, verdicts: Iterable[Verdict]) -> None:
         for verdict in verdicts:
@@ -183,6 +214,16 @@ def _batches(source: Source) -> Iterator[Batch]:
         raise ReplayError(source.name, "io", "", error.strerror or str(error)) from None
     except IngestError as error:
         raise ReplayError(source.name, error.reason, error.position, error.detail) from None
+
+
+def _steps(source: Source) -> Iterator[list[Step]]:
+    try:
+        for run in read_runs(Path(source.name)):
+            yield sorted(steps_of(run), key=lambda step: (step.start_ns, step.ref.span_id))
+    except OSError as error:
+        raise ReplayError(source.name, "io", "", error.strerror or str(error)) from None
+    except StepsError as error:
+        raise ReplayError(source.name, "steps", error.position, error.reason) from None
 
 
 def _has_only_logs(source: Source) -> bool:

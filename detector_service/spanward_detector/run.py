@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
+from spanward_detector.breakers import NO_FLEET, Fleet
 from spanward_detector.directives import RepairLedger
-from spanward_detector.kinship import NOBODY, REMEMBERED, Kinship, Outside
+from spanward_detector.kinship import NOBODY, OURS, REMEMBERED, Kinship, Outside
 from spanward_detector.memory import TOOLS, Lane, Memory, Track
 from spanward_detector.model import NUMBERED, Finding, Kind, SpanRef, Step
 from spanward_detector.outcome import WORKED, Outcome, classify
@@ -46,6 +47,7 @@ class Run:
         max_steps: limit that the run stated; 0 = none.
         max_tokens: limit that the run stated; 0 = none.
         deadlines: seconds after which a tool's call is overdue, where the policy says so.
+        fleet: what has failed in a row over all runs.
         repair: directives issued and what became of them.
         declared: tools that any request of the run declared, name → JSON Schema or None.
         memory: of the steps so far.
@@ -56,7 +58,13 @@ class Run:
         late_ref: the last of them.
     """
 
-    def __init__(self, run_id: str, deadlines: Mapping[str, float] | None = None, outside: Outside = NOBODY) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        deadlines: Mapping[str, float] | None = None,
+        outside: Outside = NOBODY,
+        fleet: Fleet = NO_FLEET,
+    ) -> None:
         self.id = run_id
         self.agent = ""
         self.agent_id = ""
@@ -71,6 +79,7 @@ class Run:
         self.max_steps = 0
         self.max_tokens = 0
         self.deadlines: Mapping[str, float] = deadlines if deadlines is not None else {}
+        self.fleet = fleet
         self.repair = RepairLedger()
         self.declared: dict[str, object] = {}
         self.memory = Memory()
@@ -241,7 +250,9 @@ class Run:
             self._outermost, self.agent, self.agent_id = outer, step.agent, step.agent_id
         if step.run_ended:
             self.ended = step.run_ended
-        self.limit(max(self.max_steps, step.stated_max_steps), max(self.max_tokens, step.stated_max_tokens))
+        # What other frameworks call a step is a turn: a model call with all the tool calls that follow from it.
+        max_steps = step.stated_max_steps if step.dialect == OURS else 0
+        self.limit(max(self.max_steps, max_steps), max(self.max_tokens, step.stated_max_tokens))
 
     def _declare(self, tools: Mapping[str, object]) -> None:
         known = self.declared

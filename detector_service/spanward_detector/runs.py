@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from spanward_detector.breakers import Fleet
 from spanward_detector.histories import Histories
 from spanward_detector.kinship import NOBODY, Outside
 from spanward_detector.model import Kind, Step
@@ -59,6 +60,7 @@ class Runs:
         self.deadlines: Mapping[str, float] = deadlines if deadlines is not None else {}
         self.forgotten = forgotten
         self.outside: Outside = NOBODY
+        self.fleet = Fleet()
         self.counters: Counter[str] = Counter()  # duplicate, late, evicted, joined
         self._runs: OrderedDict[str, Run] = OrderedDict()
         self._traces: OrderedDict[str, Trace] = OrderedDict()
@@ -182,7 +184,7 @@ class Runs:
         if run is not None:
             self._runs.move_to_end(run_id)
             return run
-        run = self._runs[run_id] = Run(run_id, self.deadlines, self.outside)
+        run = self._runs[run_id] = Run(run_id, self.deadlines, self.outside, self.fleet)
         if len(self._runs) > self.max_runs:
             self._evict()
         return run

@@ -19,7 +19,7 @@ from spanward_detector.config import ServerConfig
 from spanward_detector.engine import Judge
 from spanward_detector.service import Detector, StartError
 
-__all__ = ["Detector", "EmbeddedDetector", "StartError", "run_forever"]
+__all__ = ["Detector", "EmbeddedDetector", "StartError", "run_forever", "tune_process"]
 
 _START_S = 30.0
 
@@ -112,6 +112,17 @@ class EmbeddedDetector:
             self._directory.cleanup()
 
 
+def tune_process() -> None:
+    """For a process that is all the detector's.
+
+    A thread waits for its turn up to the switch interval, and the store's is on the way of every directive; and rarer
+    collections make fewer pauses in the middle of a hold.
+    """
+    sys.setswitchinterval(0.0005)
+    gc.set_threshold(20_000, 20, 20)
+    heap.few_arenas()
+
+
 def run_forever(config: ServerConfig) -> None:
     """Serve until SIGTERM or SIGINT, then end clean. Prints the addresses once it serves; logs JSON to stderr.
 
@@ -119,11 +130,7 @@ def run_forever(config: ServerConfig) -> None:
         SystemExit: with 1 when it could not start; the reason is on stderr.
     """
     log.configure()
-    # The process is ours, so it may be tuned as a whole: a thread waits for its turn up to the switch interval, and the
-    # store's is on the way of every directive; and rarer collections make fewer pauses in the middle of a hold.
-    sys.setswitchinterval(0.0005)
-    gc.set_threshold(20_000, 20, 20)
-    heap.few_arenas()
+    tune_process()
     _run(_until_told(config))
 
 

@@ -12,16 +12,23 @@ from collections.abc import Callable
 from uuid_utils import uuid7
 
 from spanward_detector import api, heap
+from spanward_detector.breakers import Breakers
 from spanward_detector.config import ServerConfig, split_address
 from spanward_detector.control.grpc_server import AddressTakenError, GrpcServer
+from spanward_detector.control.outages import Outages
 from spanward_detector.control.service import ControlService
 from spanward_detector.control.watch import Watch
-from spanward_detector.emit import Emitter
+from spanward_detector.emit import Emitter, finding_span
 from spanward_detector.engine import Engine, Judge
+from spanward_detector.first_cause import cause_of
 from spanward_detector.http_server import HttpServer, listen
 from spanward_detector.intake import Intake
+from spanward_detector.judge import LlmJudge
 from spanward_detector.metrics import Metrics, by_state
+from spanward_detector.model import Finding
 from spanward_detector.store import SqliteStore, Store, StoreError
+from spanward_detector.store.base import Record
+from spanward_detector.store.records import finding_row
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +104,8 @@ class Detector:
             parts.sweeping.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await parts.sweeping
-        parts.engine.runs.write()
+        parts.engine.write()
+        parts.judge.stop()
         await parts.emitter.stop()
         await asyncio.to_thread(self.store.close)
 
@@ -122,10 +130,12 @@ class Detector:
     def _of_policy(self) -> Judge:
         from spanward_detector import policy
         from spanward_detector.pipeline import Pipeline
+        from spanward_detector.shadow import Shadow, Shadowed
 
-        path = self.config.policy_path
+        path, tried = self.config.policy_path, self.config.shadow_policy_path
         try:
-            return Pipeline(policy=policy.default() if path is None else policy.load(path))
+            live = Pipeline(policy=policy.default() if path is None else policy.load(path))
+            return live if tried is None else Shadowed(live, Shadow(policy.load(tried)))
         except (policy.PolicyError, OSError) as error:
             raise StartError(f"the policy cannot be used: {error}") from error
 
@@ -148,10 +158,25 @@ class Detector:
         alive = time.monotonic() - self._swept_at < 5 * self.config.tick_s + 5
         return alive and self.store.healthy
 
+    def first_cause(self, run_id: str) -> Record | None:
+        """Of a failed run that is still in memory."""
+        run = self._parts.engine.pipeline.find(run_id) if self._parts is not None else None
+        cause = cause_of(run, run.findings()) if run is not None else None
+        if cause is None:
+            return None
+        return {
+            "span_id": cause.ref.span_id,
+            "step": cause.step,
+            "agent": cause.agent,
+            "failure_type": cause.finding.failure_type if cause.finding is not None else None,
+            "basis": cause.basis,
+            "why": cause.why,
+        }
+
     async def fresh(self) -> None:
         """Until the store has everything that has happened."""
         if self._parts is not None:
-            self._parts.engine.runs.write()
+            self._parts.engine.write()
         await self.store.flush()
 
     # ------------------------------------------------------------------------------------------------------------- time
@@ -167,6 +192,7 @@ class Detector:
                     next_look = now + self.config.tick_s
                     parts.watch.look()
                     parts.engine.sweep(parts.watch.gone)
+                    parts.outages.sweep(parts.engine.pipeline.policy.breaker.open_s)
                     if parts.intake.took_large():
                         await asyncio.to_thread(heap.give_back)
                 else:
@@ -192,6 +218,10 @@ class Detector:
             ("outcome",),
             lambda: {(outcome,): count for outcome, count in store.counters.items()},
         )
+        if (tally := getattr(engine.pipeline, "tally", None)) is not None:
+            metrics.gauge(
+                "spanward_shadow_findings", "Of runs in memory: found by both policies or one.", ("rule", "by"), tally
+            )
         metrics.counter(
             "spanward_emit_dropped", "Spans about findings that were not sent.", (), lambda: {(): parts.emitter.dropped}
         )
@@ -212,6 +242,13 @@ class _Parts:
             settle_s=config.settle_s,
             foreign_settle_s=config.foreign_settle_s,
         )
+        self.outages = Outages(self.engine.sessions, Breakers(pipeline.policy.breaker.open_s))
+        self._told = (store, metrics)
+        loop = asyncio.get_running_loop()
+        self.judge = LlmJudge(
+            lambda: pipeline.policy.judge, lambda run, found: loop.call_soon_threadsafe(self._note, run, found)
+        )
+        self.engine.followers += [self.outages.follow, self.judge.follow]
         self.watch = Watch(
             self.engine, metrics, silent_s=config.heartbeat_s * config.heartbeat_grace, gone_s=config.instance_gone_s
         )
@@ -230,6 +267,17 @@ class _Parts:
         )
         self.sweeping: asyncio.Task[None] | None = None
         self.serving: asyncio.Task[None] | None = None
+
+    def _note(self, run_id: str, finding: Finding) -> None:
+        """Record what the judge says. It passes no policy and moves no run."""
+        store, metrics = self._told
+        life, now = self.engine.runs.life(run_id), time.time_ns()
+        life.findings += 1
+        store.put(finding_row(run_id, finding, now, self.engine.pipeline.policy.version))
+        metrics.findings.add(
+            finding.rule, finding.failure_type, finding.severity, finding.mode, trace_id=finding.ref.trace_id
+        )
+        self.emitter.emit(finding_span(life, finding, now))
 
 
 def _taken(address: str, option: str) -> StartError:

@@ -6,7 +6,7 @@ All of it is decided here without asking anybody, but for approval; and approval
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from spanward import semconv
 from spanward.feedback import render
@@ -15,10 +15,14 @@ from spanward.ops import Approval, Invoke, Op, Outcome
 from spanward.runtime import DELIVERED
 from spanward.steering import Attempt
 
+if TYPE_CHECKING:
+    from spanward.facts.scope import Outside
+
 REFUSAL_TEMPLATES: Final[Mapping[semconv.Refusal, str]] = {
     "paused": "paused",
     "breaker": "circuit_open",
     "not_allowed": "unsafe_action",
+    "scope": "unsafe_action",
     "schema": "schema_violation",
     "not_approved": "not_approved",
     "no_run": "not_approved",
@@ -46,6 +50,9 @@ def refusal(attempt: Attempt, *, may_move: bool) -> semconv.Refusal | None:
         return "breaker"
     if runtime.settings.allowed_tools and spec.name not in runtime.settings.allowed_tools:
         return "not_allowed"
+    if call.run.scopes and (outside := _outside(attempt)) is not None:
+        attempt.outside = outside.aspect
+        return "scope"
     if attempt.violation:
         return "schema"
     if call.implicit and spec.side_effect == "high_risk":
@@ -55,9 +62,21 @@ def refusal(attempt: Attempt, *, may_move: bool) -> semconv.Refusal | None:
     return None
 
 
+def _outside(attempt: Attempt) -> Outside | None:
+    """What the call would touch outside of the run's scope, or of that of a run around it."""
+    from spanward.facts.reach import touched  # deferred: most runs state no scope
+    from spanward.facts.scope import real
+
+    reached = touched(attempt.arguments)
+    found = (scope.first_outside(reached, real) for scope in attempt.call.run.scopes)
+    return next((outside for outside in found if outside is not None), None)
+
+
 def refusal_text(attempt: Attempt, refused: semconv.Refusal) -> str:
     """What the model is told of a call that was not made."""
     slots: dict[str, str | int | float] = {"tool": attempt.call.spec.name, "violation": attempt.violation}
+    if attempt.outside:
+        slots["violation"] = f"it reaches {attempt.outside} outside of the scope of this run"
     if attempt.open_s:
         slots["seconds"] = max(1, round(attempt.open_s))
     return render(REFUSAL_TEMPLATES[refused], slots, attempt.local())

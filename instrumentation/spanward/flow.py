@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spanward import semconv
 from spanward.admission import approved, claim, refusal, refusal_text
 from spanward.context import current_run
+from spanward.cross_check import cross_checked
 from spanward.errors import AgentTerminated
 from spanward.facts import (
     ArgumentsFacts,
@@ -120,6 +121,12 @@ def _attempt(attempt: Attempt) -> Generator[Op, Any, Outcome | Attempt]:
         verdict = SKIPPED
     else:
         verdict = yield from close_step(step, attributes, error, suspicious=suspicious, defer=attempt.record)
+    if run.completions or spec.cross_check is not None:
+        worked = outcome.error is None and semconv.FACT_RESULT_ERROR not in attributes
+        for completion in run.completions:
+            completion.saw(spec.name, attempt.arguments, worked)
+        if worked and spec.cross_check is not None and verdict.directive is None and not run.is_over():
+            verdict = yield from cross_checked(attempt)
     if verdict.directive is None and run.calm and not outcome.cause and not attempt.note:
         return outcome
     return (yield from _steer(attempt, verdict))
@@ -171,6 +178,8 @@ def _refuse(attempt: Attempt, refused: semconv.Refusal) -> Generator[Op, Any, Ou
         runtime.internal_error("start of step")
         return attempt.outcome
     attributes = {semconv.GATE_REFUSED: refused, semconv.RESULT_DIGEST: attempt.result_digest}
+    if attempt.outside:
+        attributes[semconv.GATE_OUTSIDE] = attempt.outside
     verdict = yield from close_step(step, attributes, suspicious=True, holds=refused == "schema", defer=attempt.record)
     if refused == "breaker" and attempt.call.spec.fallback is not None:
         return (yield from stand_in(attempt))[0]

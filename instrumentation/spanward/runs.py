@@ -22,11 +22,14 @@ from spanward.context import RUN_KEY, enter, leave
 from spanward.errors import AgentPaused, AgentTerminated, HardExit
 from spanward.pending import PendingCall, PendingCalls
 from spanward.ports import Limits, RunPhase, ToolFacts
+from spanward.terms import NO_TERMS, Terms, around
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span
 
+    from spanward.checklist import CheckResult, Completion
+    from spanward.facts.scope import Scope
     from spanward.ports import GateDirective, Hold
     from spanward.runtime import Runtime
 
@@ -67,6 +70,8 @@ class Run:
         replacements: texts for tool results, by call id, that a verdict which came late asks for.
         recent: finished tool calls by span id.
         deferred: those whose verdict the gate could not wait for.
+        answer: what the run came to, for the checklist: set it, or leave it to the model's last text.
+        completions: checklists that its tool calls count for, of the runs around it, too; ``scopes`` likewise.
     """
 
     def __init__(
@@ -80,6 +85,7 @@ class Run:
         parent: Run | None = None,
         input: object = None,  # noqa: A002 - the public name of the argument
         implicit_key: object = None,
+        terms: Terms = NO_TERMS,
     ) -> None:
         self.runtime = runtime
         self.name = name
@@ -105,7 +111,12 @@ class Run:
         self.recent: OrderedDict[str, ToolRecord] = OrderedDict()
         self.deferred: list[ToolRecord] = []
         self.bell: Bell = parent.bell if parent is not None else Bell()
+        self.answer: object = None
+        self.completion: Completion | None = terms.completion()
+        self.completions: tuple[Completion, ...] = around(self.completion, parent.completions if parent else ())
+        self.scopes: tuple[Scope, ...] = around(terms.scope, parent.scopes if parent else ())
         self.attributes: dict[str, Any] = {semconv.RUN_ID: self.id, semconv.AGENT_NAME: name}
+        self.attributes |= terms.attributes(capture=runtime.settings.capture_content)
         if self.conversation_id:
             self.attributes[semconv.CONVERSATION_ID] = self.conversation_id
         self._implicit_key = implicit_key
@@ -193,6 +204,11 @@ class Run:
         """Tokens that a model call used."""
         with self._lock:
             self.tokens += tokens
+
+    @property
+    def checks(self) -> tuple[CheckResult, ...]:
+        """What became of the checklist, once the run has ended."""
+        return self.completion.results if self.completion else ()
 
     def know_tool(self, name: str, facts: ToolFacts) -> None:
         """Tells the detector of a tool when it is first used."""

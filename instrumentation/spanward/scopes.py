@@ -8,19 +8,25 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Final, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast
 
 from spanward import semconv
 from spanward.config import Settings
 from spanward.context import current_run
 from spanward.errors import AgentTerminated, termination_in
 from spanward.gate import OpenStep, end_step, open_step, safe_point
-from spanward.ops import adrive, drive
+from spanward.ops import Op, adrive, drive
 from spanward.ports import Limits
 from spanward.runs import Run, implicit_run
 from spanward.runtime import NoSpans, Runtime, runtime
+from spanward.terms import INCOMPLETE
+from spanward.terms import stated as stated_terms
+
+if TYPE_CHECKING:
+    from spanward.checklist import Item
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,6 +60,30 @@ class RunScope:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if (flow := self._checks(error)) is not None:
+            with self._ending_on_interrupt():
+                drive(flow, _no_call)
+        self._leave(error)
+
+    def _checks(self, error: BaseException | None) -> Generator[Op, Any, None] | None:
+        """The checklist of a run that is about to end well; None where there is nothing to check."""
+        opened, _ = self._open[-1]
+        if error is not None or opened.completion is None or opened.root is None or opened.is_over():
+            return None
+        return opened.completion.settle(opened)
+
+    @contextlib.contextmanager
+    def _ending_on_interrupt(self) -> Iterator[None]:
+        """Our own failure is counted; an interrupt in the middle of a check ends the run as any exception does."""
+        try:
+            yield
+        except Exception:
+            self._open[-1][0].runtime.internal_error("checklist")
+        except BaseException as stop:
+            self._leave(stop)
+            raise
+
+    def _leave(self, error: BaseException | None) -> None:
         opened, stack = self._open.pop()
         ended_by = termination_in(error)
         try:
@@ -63,6 +93,8 @@ class RunScope:
             elif opened.is_over():
                 # Something between the gate and here swallowed the exception; the latch knows better.
                 opened.end(AgentTerminated.__qualname__, failed=True)
+            elif opened.completion is not None and not opened.completion.met:
+                opened.end(INCOMPLETE, failed=True)
             else:
                 opened.end("completed")
         except Exception:
@@ -79,7 +111,10 @@ class RunScope:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.__exit__(kind, error, traceback)
+        if (flow := self._checks(error)) is not None:
+            with self._ending_on_interrupt():
+                await adrive(flow, _no_call)
+        self._leave(error)
 
     def __call__(self, fn: Callable[P, R]) -> Callable[P, R]:
         """Each call of ``fn`` is a run of its own."""
@@ -87,15 +122,19 @@ class RunScope:
 
             @functools.wraps(fn)
             async def arunner(*args: P.args, **kwargs: P.kwargs) -> Any:
-                async with self._copy():
-                    return await fn(*args, **kwargs)
+                async with self._copy() as opened:
+                    result = await fn(*args, **kwargs)
+                    opened.answer = result if result is not None else opened.answer
+                    return result
 
             return cast("Callable[P, R]", arunner)
 
         @functools.wraps(fn)
         def runner(*args: P.args, **kwargs: P.kwargs) -> R:
-            with self._copy():
-                return fn(*args, **kwargs)
+            with self._copy() as opened:
+                result = fn(*args, **kwargs)
+                opened.answer = result if result is not None else opened.answer
+                return result
 
         return runner
 
@@ -112,6 +151,9 @@ def run(
     max_steps: int | None = None,
     max_tokens: int | None = None,
     max_seconds: float | None = None,
+    max_cost: float | None = None,
+    checklist: Iterable[Item | Callable[..., Any]] | None = None,
+    scope: Mapping[str, Iterable[str | os.PathLike[str]]] | None = None,
 ) -> RunScope:
     """One task of an agent, from start to outcome.
 
@@ -127,16 +169,23 @@ def run(
         max_steps: stated limit: the detector acts on it, and without a detector the gate does.
         max_tokens: likewise, input and output of all model calls.
         max_seconds: likewise, since the start of the run.
+        max_cost: what its model calls may cost together, by the prices and in the currency of the policy; kept by the
+            detector.
+        checklist: what has to hold at the end: items of :mod:`spanward.checklist`, or functions that tell. Without the
+            hard ones the run ends as ``incomplete``, whatever its last answer says.
+        scope: what it may touch: ``paths``, ``hosts`` and ``tables``, each a list; what is not named is not limited. A
+            tool call outside is not made, as far as its arguments tell.
 
     Raises:
-        ValueError: a limit is not above 0.
+        ValueError: a limit is not above 0, the checklist holds something else, or the scope has another key.
     """
     stated = {"max_steps": max_steps, "max_tokens": max_tokens, "max_seconds": max_seconds}
     for key, value in stated.items():
         if value is not None and not value > 0:
             raise ValueError(f"{key}={value!r}: write a number above 0, or leave it out")
     limits = Limits(max_steps or 0, max_tokens or 0, max_seconds or 0.0)
-    return RunScope(name, limits, input=input, run_id=run_id, conversation_id=conversation_id)
+    terms = stated_terms(checklist, scope, max_cost)
+    return RunScope(name, limits, input=input, run_id=run_id, conversation_id=conversation_id, terms=terms)
 
 
 _SPAN_NAMES: Final[dict[semconv.StepKind, str]] = {

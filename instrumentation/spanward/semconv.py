@@ -82,10 +82,24 @@ RUN_ENDED: Final = "spanward.run.ended"
 """On the run's own ``invoke_agent`` span: "completed" or the exception's class name."""
 RUN_LIMITS: Final = ("spanward.run.max_steps", "spanward.run.max_tokens", "spanward.run.max_seconds")
 """On the run's own span: the limits that it stated itself, each only when stated."""
+RUN_MAX_COST: Final = "spanward.run.max_cost"
+"""On every span of a run that stated it: what its model calls may cost together, in the policy's currency."""
+RUN_SCOPE: Final = ("spanward.run.scope.paths", "spanward.run.scope.hosts", "spanward.run.scope.tables")
+"""Arrays on every span of a run that stated what it may touch; only where content capture is on."""
+CHECK_KIND: Final = "spanward.check.kind"
+"""On a validation step: what was checked, one of :data:`CHECK_KINDS`."""
+CHECK_PASSED: Final = "spanward.check.passed"
+"""Whether it holds. Absent when that could not be told."""
+CHECK_HARD: Final = "spanward.check.hard"
+"""False: that it does not hold is worth a word and no more."""
+CHECK_REASON: Final = "spanward.check.reason"
+"""Code of why it does not hold, or could not be told: one of :data:`CHECK_REASONS`."""
 GATE_REFUSED: Final = "spanward.gate.refused"
 """The gate did not make this call; one of :data:`REFUSALS`."""
 APPROVAL_OF: Final = "spanward.approval.of"
 """On a validation step: digest of the action that somebody has to approve."""
+GATE_OUTSIDE: Final = "spanward.gate.outside"
+"""What of the run's scope a call that was refused for it would have left: paths, hosts or tables."""
 OUTCOME_UNKNOWN: Final = "spanward.outcome.unknown"
 """True: the call was abandoned; whether it had its effect is not known."""
 CONTROL_FLOW: Final = "spanward.control_flow"
@@ -93,6 +107,7 @@ CONTROL_FLOW: Final = "spanward.control_flow"
 FORWARDED: Final = "spanward.forwarded"
 """On the resource of a copy of one of the user's own spans: the detector's alone, since they export it themselves."""
 RETRY_AFTER_MS: Final = "spanward.http.retry_after_ms"
+"""Integer: milliseconds that the server asked to wait."""
 
 # --- ours: facts, computed where the content is (see :mod:`spanward.facts`) -------------------------------------------
 FACT_RESULT_SIZE: Final = "spanward.facts.result.size"
@@ -113,12 +128,18 @@ FACT_RESULT_EXIT_CODE: Final = "spanward.facts.result.exit_code"
 """Exit code that the result names."""
 FACT_RESULT_STATUS: Final = "spanward.facts.result.status"
 """HTTP-like status that the result itself names."""
+FACT_RESULT_INJECTION: Final = "spanward.facts.result.injection"
+"""How the result reads like instructions to the model: one of :data:`INJECTION_SIGNS`. Absent when it does not."""
+FACT_RESULT_SECRET: Final = "spanward.facts.result.secret"  # noqa: S105
+"""Kind of a secret in the result: one of :data:`SECRET_KINDS`. Absent when none is seen."""
 FACT_ARGUMENTS_FORM: Final = "spanward.facts.arguments.form"
 """One of :data:`ARGUMENT_FORMS`."""
 FACT_ARGUMENTS_REPAIRS: Final = "spanward.facts.arguments.repairs"
 """Repairs of :mod:`spanward.repair` that would make them valid, in order. Absent: none would."""
 FACT_ARGUMENTS_SCHEMA: Final = "spanward.facts.arguments.schema"
 """First violation of the tool's schema as ``keyword:/json/pointer``; names of undeclared parameters are left out."""
+FACT_ARGUMENTS_SECRET: Final = "spanward.facts.arguments.secret"  # noqa: S105
+"""Kind of a secret in the arguments: one of :data:`SECRET_KINDS`. Absent when none is seen."""
 FACT_ANSWER_JSON: Final = "spanward.facts.answer.json"
 """True when the model's answer is JSON as a whole, false when not. Absent when it is empty."""
 FACT_ANSWER_JSON_EXPECTED: Final = "spanward.facts.answer.json_expected"
@@ -129,6 +150,8 @@ FACT_ANSWER_SIZE: Final = "spanward.facts.answer.size"
 """Bytes of the answer in UTF-8."""
 FACT_ANSWER_ADMITS: Final = "spanward.facts.answer.admits_failure"
 """True when the model's answer speaks of a failure itself: then it does not ignore one."""
+FACT_ANSWER_CLAIM: Final = "spanward.facts.answer.claim"
+"""What the answer says of the work: one of :data:`CLAIMS`. Absent when it says neither."""
 FACT_CALLS: Final = "spanward.facts.calls"
 """Number of tool calls in the model's reply."""
 FACT_CALLS_UNKNOWN: Final = "spanward.facts.calls.unknown"
@@ -158,9 +181,45 @@ ARGUMENT_FORMS: Final[tuple[ArgumentForm, ...]] = (
     "ok", "empty", "malformed", "truncated", "double_encoded", "not_object", "non_finite",
 )  # fmt: skip
 
-Refusal = Literal["paused", "breaker", "not_allowed", "schema", "not_approved", "no_run", "detector_away", "internal"]
+InjectionSign = Literal[
+    "override", "new_role", "addressed", "takeover", "reveal_prompt", "concealment", "forged_markup", "hidden_text",
+]  # fmt: skip
+INJECTION_SIGNS: Final[tuple[InjectionSign, ...]] = (
+    "override", "new_role", "addressed", "takeover", "reveal_prompt", "concealment", "forged_markup", "hidden_text",
+)  # fmt: skip
+
+SecretKind = Literal[
+    "aws_access_key", "github_token", "npm_token", "gitlab_token", "slack_token", "slack_webhook", "openai_key",
+    "anthropic_key", "google_api_key", "stripe_key", "huggingface_token", "sendgrid_key", "jwt", "private_key",
+    "payment_card",
+]  # fmt: skip
+SECRET_KINDS: Final[tuple[SecretKind, ...]] = (
+    "aws_access_key", "github_token", "npm_token", "gitlab_token", "slack_token", "slack_webhook", "openai_key",
+    "anthropic_key", "google_api_key", "stripe_key", "huggingface_token", "sendgrid_key", "jwt", "private_key",
+    "payment_card",
+)  # fmt: skip
+"""``payment_card`` is looked for in arguments only."""
+
+Claim = Literal["standby", "done"]
+CLAIMS: Final[tuple[Claim, ...]] = ("standby", "done")
+"""The answer waits to be told what to do; or it says that it has had an effect on the world."""
+
+Refusal = Literal[
+    "paused", "breaker", "not_allowed", "scope", "schema", "not_approved", "no_run", "detector_away", "internal",
+]  # fmt: skip
 REFUSALS: Final[tuple[Refusal, ...]] = (
-    "paused", "breaker", "not_allowed", "schema", "not_approved", "no_run", "detector_away", "internal",
+    "paused", "breaker", "not_allowed", "scope", "schema", "not_approved", "no_run", "detector_away", "internal",
+)  # fmt: skip
+
+CheckKind = Literal["called", "artefact", "answer", "field", "callable", "cross_check"]
+CHECK_KINDS: Final[tuple[CheckKind, ...]] = ("called", "artefact", "answer", "field", "callable", "cross_check")
+CheckReason = Literal[
+    "not_called", "missing", "size", "checksum", "stale", "no_answer", "not_json", "schema", "value", "false",
+    "unknown", "raised", "timeout",
+]  # fmt: skip
+CHECK_REASONS: Final[tuple[CheckReason, ...]] = (
+    "not_called", "missing", "size", "checksum", "stale", "no_answer", "not_json", "schema", "value", "false",
+    "unknown", "raised", "timeout",
 )  # fmt: skip
 
 # --- ours: findings, directives and transitions as spans of the same trace --------------------------------------------

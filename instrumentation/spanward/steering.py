@@ -61,6 +61,7 @@ class Attempt:
         note: one line for the model about arguments that are not its own.
         violation: of the tool's schema, as :meth:`spanward.schema.Schema.first_violation` says it.
         open_s: for how long the tool's breaker is open yet, seconds.
+        outside: what of the run's scope the call would leave: paths, hosts or tables.
     """
 
     call: ToolCall
@@ -74,6 +75,7 @@ class Attempt:
     step: OpenStep | None = None
     violation: str = ""
     open_s: float = 0.0
+    outside: str = ""
 
     @property
     def may_repeat(self) -> bool:

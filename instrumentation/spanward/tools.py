@@ -93,6 +93,7 @@ class ToolSpec:
         health: tells whether the service behind the tool is up; kept for whoever pauses a run for it.
         reason: why the agent makes a call, or how to tell from its arguments.
         is_async: it is a coroutine function.
+        cross_check: asks a second source whether a result holds.
     """
 
     name: str
@@ -109,6 +110,7 @@ class ToolSpec:
     health: Callable[[], Any] | None = None
     reason: Reason = ""
     is_async: bool = False
+    cross_check: Callable[..., Any] | None = None
     span_name: str = field(init=False)
     attributes: Mapping[str, Any] = field(init=False)
     facts: ToolFacts = field(init=False)
@@ -182,6 +184,7 @@ def tool(
     returns_json: bool | None = ...,
     foreign_text: bool | None = ...,
     health: Callable[[], Any] | None = ...,
+    cross_check: Callable[..., Any] | None = ...,
     reason: Reason = ...,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def tool(
@@ -200,6 +203,7 @@ def tool(
     returns_json: bool | None = None,
     foreign_text: bool | None = None,
     health: Callable[[], Any] | None = None,
+    cross_check: Callable[..., Any] | None = None,
     reason: Reason = "",
 ) -> Any:
     """Puts the gate around a function that an agent uses as a tool. Without ``instrument_agent`` it changes nothing.
@@ -223,6 +227,9 @@ def tool(
         foreign_text: the result may hold text by others (files, pages), which proves nothing by its words; by default
             the name tells.
         health: ``health()`` tells whether the service behind it is up.
+        cross_check: ``cross_check(result, **arguments)`` asks a second source, or reads back what was written. True:
+            the result holds; false: it does not; None: that cannot be told. A validation step of its own after each
+            call that worked; async where the tool is.
         reason: why the agent makes a call, or a function of the arguments that tells.
 
     Returns:
@@ -235,7 +242,7 @@ def tool(
         return functools.partial(
             tool, name=name, side_effect=side_effect, timeout=timeout, interruptible=interruptible,
             idempotent=idempotent, undo=undo, fallback=fallback, schema=schema, result_schema=result_schema,
-            returns_json=returns_json, foreign_text=foreign_text, health=health, reason=reason,
+            returns_json=returns_json, foreign_text=foreign_text, health=health, cross_check=cross_check, reason=reason,
         )  # fmt: skip
     if side_effect not in semconv.SIDE_EFFECTS:
         raise ValueError(f"side_effect={side_effect!r}: write one of {', '.join(semconv.SIDE_EFFECTS)}")
@@ -257,6 +264,7 @@ def tool(
         health,
         reason,
         inspect.iscoroutinefunction(fn),
+        cross_check,
     )
     supervised = Tool(fn, spec)
     if spec.is_async:

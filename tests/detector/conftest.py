@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-
 from spanward_detector.config import ServerConfig
 from spanward_detector.service import Detector
+
 from tests.detector.service_fakes import FakeJudge
 
 

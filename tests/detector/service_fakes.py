@@ -19,8 +19,6 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from uuid_utils import uuid7
-
 from spanward_control.v1 import control_pb2 as pb
 from spanward_detector.control.codec import AgentRun
 from spanward_detector.directives import RepairLedger
@@ -28,6 +26,7 @@ from spanward_detector.ingest import RawLog, RawSpan
 from spanward_detector.model import Directive, Finding, Kind, SpanRef, Step, Tick
 from spanward_detector.pipeline import Verdict
 from spanward_detector.policy import Policy
+from uuid_utils import uuid7
 
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 EXPORT_LOGS = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
@@ -48,6 +47,12 @@ class FakeRun:
     steps: int = 0
     limits: tuple[int, int] = (0, 0)
     repair: RepairLedger = field(default_factory=RepairLedger)
+    recent: tuple[Step, ...] = ()
+    agents: tuple[Step, ...] = ()
+
+    def findings(self) -> list[Finding]:
+        """None: the fake judge keeps none."""
+        return []
 
 
 class FakeJudge:
@@ -113,7 +118,9 @@ class FakeJudge:
         return verdict(step, run, found, make_directive(step, order, held=step.held) if order else None)
 
 
-def verdict(step: Step, run: FakeRun, findings: tuple[Finding, ...] = (), directive: Directive | None = None) -> Verdict:
+def verdict(
+    step: Step, run: FakeRun, findings: tuple[Finding, ...] = (), directive: Directive | None = None
+) -> Verdict:
     """A verdict that takes nothing back."""
     return Verdict(step, run, findings, directive=directive)
 
@@ -215,7 +222,9 @@ def span_request(spans: Iterable[Span], scope: str = "spanward") -> bytes:
     return request.SerializeToString()
 
 
-def make_span(ref: SpanRef | None = None, *, run: str = RUN, held: bool = False, **attributes: str | bool | int) -> Span:
+def make_span(
+    ref: SpanRef | None = None, *, run: str = RUN, held: bool = False, **attributes: str | bool | int
+) -> Span:
     """A tool span that has just ended."""
     ref = ref or new_ref()
     now = time.time_ns()
@@ -286,9 +295,7 @@ class Agent:
         await self.say(run_update=pb.RunUpdate(run=state, ended=True, end_reason=reason))
 
     async def status(self, directive_id: str, state: str, **fields: Any) -> None:
-        await self.say(
-            directive_status=pb.DirectiveStatus(directive_id=directive_id, state=f"STATE_{state}", **fields)
-        )
+        await self.say(directive_status=pb.DirectiveStatus(directive_id=directive_id, state=f"STATE_{state}", **fields))
 
     async def next(self, kind: str, timeout_s: float = 5.0) -> Any:
         """The next message of a kind; others are kept in ``got``."""
@@ -353,5 +360,3 @@ async def http(
 async def get_json(port: int, path: str) -> Any:
     """A JSON answer."""
     return orjson.loads((await http(port, path))[2])
-
-

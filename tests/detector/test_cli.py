@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from spanward_detector.config import ServerConfig
 from spanward_detector.server import EmbeddedDetector
 

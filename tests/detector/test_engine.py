@@ -133,6 +133,20 @@ async def test_a_directive_is_stored_with_its_reasons(world: World) -> None:
     assert [row.table for row in world.store.committed] == ["directives", "audit", "runs", "findings"]
 
 
+async def test_what_follows_waits_until_the_directive_is_durable(world: World) -> None:
+    """The step, its counts and the move of its run are there before the next span is judged, and all in order."""
+    world.engine.register(world.session, world.told(), fresh=True)
+    world.spans(make_span(held=True, fails="loop", order="feedback"))
+    assert world.metrics.findings.values == {}
+
+    world.spans(make_span())
+
+    assert world.metrics.steps.total("tool") == 2
+    tables = [row.table for row in world.store.rows]
+    assert tables.index("transitions") < tables.index("steps")
+    assert tables.count("steps") == 2
+
+
 async def test_whether_a_repair_helped_is_counted(world: World) -> None:
     """Once it was applied, by rule, level and outcome."""
     world.engine.register(world.session, world.told(), fresh=True)

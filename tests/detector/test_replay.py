@@ -14,7 +14,7 @@ from spanward_detector.replay import Found, ReplayError, as_json, replay, source
 CAPTURES = Path(__file__).parent.parent / "fixtures" / "spans"
 KEYS = [
     "file", "run_id", "trace_id", "span_id", "step", "agent", "action", "rule", "failure_type", "layer", "cause",
-    "severity", "mode", "message", "directive",
+    "severity", "mode", "message", "directive", "first_cause",
 ]  # fmt: skip
 
 

@@ -23,6 +23,15 @@ FIRES = (
     ),
 )
 QUIET = (
+    Case(
+        "it asks the user back",
+        lambda s: (s.tool("exchange", error="ValueError"), s.llm("Pending orders can be changed. Shall I do that?")),
+    ),
+    Case("it acts by code", lambda s: (s.tool("a", error="ValueError"), s.llm("Next:\n```py\nb()\n```"))),
+    Case(
+        "a plan of an agent that ends by a call",
+        lambda s: (s.tool("a", error="ValueError"), s.llm("1. Try b.", declared_tools={"final_answer": None})),
+    ),
     Case("it says so", lambda s: (s.tool("exec", error="ValueError"), s.llm("Sorry, the command failed."))),
     Case("retried with success", lambda s: (s.tool("a", error="ValueError"), s.tool("a"), s.llm("Done."))),
     Case("another way worked", lambda s: (s.tool("a", error="ValueError"), s.tool("b"), s.llm("Done."))),

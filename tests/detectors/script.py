@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spanward.facts import answer_facts, arguments_facts, digest, result_facts
 from spanward_detector.model import Finding, HttpAttempt, InFlight, Kind, SpanRef, Step, Tick, ToolCall
 from spanward_detector.pipeline import Pipeline
-from spanward_detector.policy import Policy
+from spanward_detector.policy import Policy, load
 
 START_NS = 1_790_000_000_000_000_000
 TRACE = "ab" * 16
@@ -172,6 +172,7 @@ class Case:
         facts: that its first finding has, among others.
         rules: thresholds that the policy sets.
         mode: of its first finding, where that matters.
+        policy: text of a policy, for rules that are made of a section of their own.
     """
 
     name: str
@@ -181,16 +182,18 @@ class Case:
     facts: Mapping[str, object] = field(default_factory=dict)
     rules: Mapping[str, object] = field(default_factory=dict)
     mode: str = ""
+    policy: str = ""
 
 
 def found(case: Case, detector: str) -> list[Finding]:
     """What a detector finds in a case, once the run has settled; in order of the steps."""
     script = Script()
     case.write(script)
-    pipeline = Pipeline(Policy(rules={detector: case.rules} if case.rules else {}))
+    policy = load(case.policy) if case.policy else Policy()
+    pipeline = Pipeline(replace(policy, rules={detector: case.rules}) if case.rules else policy)
     for step in script.steps:
         pipeline.step(step)
     pipeline.settle(RUN)
     run = pipeline.find(RUN)
     assert run is not None
-    return sorted((f for f in run.findings() if f.rule == detector), key=lambda f: f.step)
+    return sorted((f for f in run.findings() if f.rule.partition(".")[0] == detector), key=lambda f: f.step)

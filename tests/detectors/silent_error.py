@@ -10,7 +10,37 @@ FIRES = (
         "error",
     ),
     Case("a status of the result", lambda s: s.tool(result='{"status": "error", "reason": "x"}'), (1,)),
-    Case("the whole text", lambda s: s.tool(result="Error: no such city"), (1,), "warning", {"sign": "text"}),
+    Case(
+        "the whole text",
+        lambda s: s.tool(result="Error: no such city"),
+        (1,),
+        "warning",
+        {"sign": "text"},
+        mode="observe",
+    ),
+    Case(
+        "the policy acts on words too",
+        lambda s: s.tool(result="Error: no such city"),
+        (1,),
+        rules={"words": "act"},
+        mode="act",
+    ),
+    Case(
+        "a page keeps it out",
+        lambda s: s.tool("browse", result="Title: Just a moment...\nVerify you are human."),
+        (1,),
+        "warning",
+        {"sign": "page", "why": "blocked"},
+        mode="act",
+    ),
+    Case(
+        "a report of a browser names the page that keeps it out",
+        lambda s: s.tool(
+            "browse", result="I clicked it. A screenshot of [Just a moment...](https://a.example)" + "." * 900
+        ),
+        (1,),
+        facts={"why": "blocked"},
+    ),
     Case("in German", lambda s: s.tool("ssh", result="Fehler: Der Befehl konnte nicht gefunden werden."), (1,)),
     Case(
         "a gateway's error as the model's answer", lambda s: s.llm('{"error": {"code": 404}}', finish_reason=""), (1,)

@@ -90,9 +90,7 @@ def test_nothing_starts_before_the_first_run(detector: FakeDetector, gate: FakeG
     assert detector.sessions == []
 
 
-def test_hello_says_who_and_what(
-    detector: FakeDetector, connect: Callable[..., ControlClient], gate: FakeGate
-) -> None:
+def test_hello_says_who_and_what(detector: FakeDetector, connect: Callable[..., ControlClient], gate: FakeGate) -> None:
     """The first message names the process, what it can do and will accept, and the open runs."""
     gate.runs.append(FakeRun("other", limits=Limits(15, 0, 2.5), tools={"t": ToolFacts("read", 4.0, True)}))
     client = connect(service_name="bot", allowed_directives={"pause", "terminate", "rollback"})

@@ -22,7 +22,7 @@ from spanward.facts import (
     text_of,
 )
 from spanward.repair import REPAIRS
-from spanward.semconv import ARGUMENT_FORMS, ERROR_SIGNS
+from spanward.semconv import ARGUMENT_FORMS, CLAIMS, ERROR_SIGNS, INJECTION_SIGNS, SECRET_KINDS
 
 CANARY = "kanarienvogel"
 
@@ -40,12 +40,15 @@ results = st.builds(
     schema=pointers,
     exit_code=st.none() | st.integers(min_value=-255, max_value=255),
     status=st.none() | st.integers(min_value=400, max_value=599),
+    injection=st.sampled_from(["", *INJECTION_SIGNS]),
+    secret=st.sampled_from(["", *SECRET_KINDS]),
 )
 arguments = st.builds(
     ArgumentsFacts,
     form=st.sampled_from(ARGUMENT_FORMS),
     repairs=st.lists(st.sampled_from(REPAIRS), max_size=3, unique=True).map(tuple),
     schema=pointers,
+    secret=st.sampled_from(["", *SECRET_KINDS]),
 )
 answers = st.builds(
     AnswerFacts,
@@ -54,6 +57,7 @@ answers = st.builds(
     is_json=optional,
     json_expected=st.booleans(),
     admits_failure=st.booleans(),
+    claim=st.sampled_from(["", *CLAIMS]),
 )
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 words = st.sampled_from(
@@ -81,7 +85,7 @@ def test_values_of_a_wrong_type_count_as_absent() -> None:
     """Attributes made by somebody else do not crash the reader."""
     assert facts_from_attributes(lambda key: object()) == Facts()
     assert facts_from_attributes(lambda key: 5).result == ResultFacts(5, False, None, False, "", "", "", 5, 5)
-    assert facts_from_attributes(lambda key: "x").arguments == ArgumentsFacts("x", (), "x")
+    assert facts_from_attributes(lambda key: "x").arguments == ArgumentsFacts("x", (), "x", "x")
 
 
 @given(json_values)

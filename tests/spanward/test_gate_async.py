@@ -37,7 +37,7 @@ def sync_lookup(key: str):
 async def until(condition):
     """Lets the loop run until something is so."""
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - the condition is another thread's, or a fake's
+        while not condition():
             await asyncio.sleep(0)
 
 

@@ -319,6 +319,12 @@ def transition(run_id: str, from_state: State, to_state: State, reason: str) -> 
     return pb.DetectorToAgent(transition=move)
 
 
+def breaker(tool: str, phase: str, open_for_ms: int) -> pb.DetectorToAgent:
+    """Where the breaker of a tool is."""
+    state = pb.BreakerState(tool=tool, phase=f"BREAKER_PHASE_{phase.upper()}", open_for_ms=open_for_ms)
+    return pb.DetectorToAgent(breaker=state)
+
+
 def request_full_state() -> pb.DetectorToAgent:
     """A message was missed: tell everything again."""
     return pb.DetectorToAgent(request_full_state=pb.RequestFullState())

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from spanward_control.v1 import control_pb2 as pb
+
 from spanward_detector import log
 from spanward_detector.control import codec
 from spanward_detector.control.codec import Ack
@@ -42,6 +44,7 @@ class Tracked:
         deadline: monotonic seconds; 0 = none.
         arrived: ``perf_counter`` seconds at which the span that caused it came; 0 = unknown.
         committed: it is durable, and so may be sent.
+        order: as it is sent, made while it was being committed.
         instance_id: of the process that was sent it last.
     """
 
@@ -50,6 +53,7 @@ class Tracked:
     deadline: float = 0.0
     arrived: float = 0.0
     committed: bool = False
+    order: pb.Directive | None = None
     instance_id: str = ""
     sent_ns: int = 0
     received_ns: int = 0
@@ -129,7 +133,7 @@ class Delivery:
 
     def issue(
         self, directive: Directive, action: str, reasons: Iterable[Row] = (), *, gated: bool, arrived: float = 0.0
-    ) -> None:
+    ) -> asyncio.Future[None] | None:
         """Commit a directive, then send it.
 
         Args:
@@ -138,6 +142,9 @@ class Delivery:
             reasons: rows that are written with it.
             gated: the run has a gate of ours, even if its stream is not there at the moment.
             arrived: ``perf_counter`` seconds of the span that caused it.
+
+        Returns:
+            The commit; None where there is nobody to obey.
         """
         directive = replace(directive, epoch=self._store.epoch, created_ns=directive.created_ns or self._now_ns())
         deadline = self._monotonic() + directive.expires_in_ms / 1e3 if directive.expires_in_ms else 0.0
@@ -156,9 +163,12 @@ class Delivery:
             tracked.instance_id = session.instance_id if session is not None else ""
             self._open[directive.id] = tracked
             audit = Row("audit", (directive.created_ns, "policy", "issue", directive.run_id, directive.id, "{}"))
-            self._store.commit(tracked.row(), audit, *reasons).add_done_callback(
-                lambda done: self._committed(tracked, done)
-            )
+            commit = self._store.commit(tracked.row(), audit, *reasons)
+            commit.add_done_callback(lambda done: self._committed(tracked, done))
+            # now, for until the store's thread has woken up this one has nothing better to do
+            tracked.order = codec.directive(directive, self._store.epoch, 0)
+            return commit
+        return None
 
     def _put_all(self, rows: Iterable[Row]) -> None:
         for row in rows:
@@ -196,7 +206,10 @@ class Delivery:
             left = int((tracked.deadline - self._monotonic()) * 1000)
             if left <= 0:
                 return  # the next look at the clock ends it
-        order = codec.directive(tracked.directive, self._store.epoch, left)
+        if (order := tracked.order) is None:
+            order = codec.directive(tracked.directive, self._store.epoch, left)
+        else:
+            order.epoch, order.expires_in_ms, tracked.order = self._store.epoch, left, None
         ref = tracked.directive.ref
         tracked.instance_id = session.instance_id
         session.outgoing.offer(

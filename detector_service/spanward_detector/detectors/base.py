@@ -27,6 +27,9 @@ class Detector(Protocol):
         kinds: of steps that it is shown.
         on: it is shown only steps that failed; or also those with something odd about their form; or any.
         mode: whether its findings may lead to a directive. What is only information never does.
+
+    One that is made of a section of the policy may have a property ``wanted``, the kinds that it needs as it is
+    configured, so that it costs nothing where it is not; and a class method ``each``, which makes several of it.
     """
 
     name: ClassVar[str]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from spanward_detector.codeact import FINAL_ANSWER
 from spanward_detector.detectors.base import ACTED, On, finding
 from spanward_detector.failures import Mode
 from spanward_detector.model import Finding, Kind, Step
@@ -13,11 +14,16 @@ if TYPE_CHECKING:
     from spanward_detector.run import Run
 
 _WRITES = frozenset({"write", "high_risk"})
+_CLOSING: Final = 240
+"""Characters at the end of a reply in which a question to the user stands."""
+_ASKING: Final = ("?", "？", "؟", "please let me know", "let me know how")
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoredFailure:
     """The final answer comes after a tool failed, nothing that worked came in between, and it does not speak of it.
+
+    A reply that ends by asking the user back is no final answer, nor is one that acts by a code block.
 
     A stated write right after another tool failed is noted as information.
 
@@ -48,7 +54,7 @@ class IgnoredFailure:
                 facts={"failed_tool": failed.action, "failed_type": failed.type},
                 evidence=(failed.span_id, step.ref.span_id),
             )
-        if not lane.open_failures or run.outcome.type or not _final(step):
+        if not lane.open_failures or run.outcome.type or not _final(step, run):
             return None
         answer = step.answer_facts
         if answer is None or answer.empty or answer.admits_failure:
@@ -67,7 +73,12 @@ class IgnoredFailure:
         )
 
 
-def _final(step: Step) -> bool:
+def _final(step: Step, run: Run) -> bool:
+    text = step.answer
+    if FINAL_ANSWER in run.declared:
+        return any(call.name == FINAL_ANSWER for call in step.calls) or f"{FINAL_ANSWER}(" in (text or "")
+    if text and ("```" in text or any(mark in text[-_CLOSING:] for mark in _ASKING)):
+        return False
     if step.n_calls is not None:
         return step.n_calls == 0
     return step.finish_reason == "stop" and not step.calls

@@ -13,7 +13,7 @@ from spanward_detector.docgen.text import NOTICE, table
 from spanward_detector.failures import Severity
 from spanward_detector.model import Finding, Kind, Step
 from spanward_detector.pipeline import Pipeline
-from spanward_detector.policy import Policy
+from spanward_detector.policy import Policy, load
 
 _FOREIGN: Final = "genai"
 _RANK: Final[Mapping[Severity, int]] = {"info": 0, "warning": 1, "error": 2}
@@ -114,7 +114,9 @@ def measure(scenarios: Scenarios) -> dict[str, tuple[Left, ...]]:
         same: Counter[int] = Counter()
         weaker: Counter[int] = Counter()
         for case in scenarios.firing(name):
-            policy = Policy(rules={name: case.thresholds} if case.thresholds else {})
+            policy = load(case.policy) if case.policy else Policy()
+            if case.thresholds:
+                policy = replace(policy, rules={name: case.thresholds})
             told = [[f for f in findings(case.steps, way, policy) if f.rule == name] for way in WAYS]
             for at, left in enumerate(told):
                 if _worth(left) >= _worth(told[0]):

@@ -34,11 +34,13 @@ class Scripted:
         name: of the case.
         steps: as they come.
         thresholds: that the case sets.
+        policy: text of the policy of rules that are made of a section of their own; "" for the others.
     """
 
     name: str
     steps: Sequence[Step]
     thresholds: dict[str, object] = field(default_factory=dict)
+    policy: str = ""
 
 
 class Scenarios:
@@ -64,7 +66,7 @@ class Scenarios:
         for case in cases.FIRES if cases is not None else ():
             script = self._script.Script()
             case.write(script)
-            yield Scripted(case.name, script.steps, dict(case.rules))
+            yield Scripted(case.name, script.steps, dict(case.rules), case.policy)
 
     def captures(self) -> Iterator[tuple[str, list[Step]]]:
         """Every capture with its final steps in their order."""

@@ -70,6 +70,15 @@ def value(attrs: Attrs, aliases: Aliases, name: str) -> object:
     return next((found for key in aliases[name] if (found := attrs.value(key)) is not None), None)
 
 
+def system_text(recorded: object) -> str | None:
+    """System instructions as text: they are recorded as a list of parts, or as they are."""
+    if isinstance(recorded, str):
+        recorded = msg.parse(recorded) if recorded[:1] in "[{" else recorded
+    if isinstance(recorded, list):
+        return "\n".join(m.text for m in msg.from_parts("system", recorded) if m.text) or None
+    return recorded if isinstance(recorded, str) else None
+
+
 def read_llm(attrs: Attrs, aliases: Aliases = ALIASES) -> Reading:
     """What a model call's attributes say; they may stand on a span or on its details event."""
     reading = Reading(Kind.LLM)
@@ -82,6 +91,7 @@ def read_llm(attrs: Attrs, aliases: Aliases = ALIASES) -> Reading:
     reading.json_expected = attrs.text("gen_ai.output.type") == "json"
     reading.request = msg.from_value(value(attrs, aliases, "request"))
     reading.reply = msg.from_value(value(attrs, aliases, "reply"))
+    reading.system = system_text(value(attrs, aliases, "system"))
     reading.content = reading.request is not None or reading.reply is not None
     reading.tools = msg.declared(value(attrs, aliases, "tools"))
     return reading

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import orjson
@@ -43,6 +44,8 @@ _RESULT_PARTS: Final = frozenset({"tool_call_response", "tool-result", "tool_res
 _SCHEMA_KEYS: Final = ("parameters", "parameters_json_schema", "input_schema", "inputSchema")
 _UNPARSED: Final = ("INVALID_JSON", "_raw")
 _DIGEST_LENGTH: Final = 16
+_SPEAKERS: Final = {"system": "system", "developer": "system", "user": "user"}
+_MOST_SAID: Final = 64
 
 
 class Message(NamedTuple):
@@ -253,6 +256,18 @@ def user_input(messages: Iterable[Message]) -> str | None:
         if message.role == "user" and message.text is not None:
             found = message.text
     return found
+
+
+def said(messages: Iterable[Message]) -> tuple[tuple[str, str], ...]:
+    """Role and text of what the system and the user say; the latest texts where there are very many."""
+    found = [(role, _shared(m.text)) for m in messages if m.text and (role := _SPEAKERS.get(m.role)) is not None]
+    return tuple(found if len(found) <= _MOST_SAID else [*found[:2], *found[2 - _MOST_SAID :]])
+
+
+@lru_cache(maxsize=2048)
+def _shared(text: str) -> str:
+    """The same object for the same text: requests repeat what was said before, and steps are kept."""
+    return text
 
 
 def trailing_results(messages: Sequence[Message]) -> list[Message]:

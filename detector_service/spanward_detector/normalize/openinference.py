@@ -42,6 +42,8 @@ _CALL = re.compile(r"message\.tool_calls\.(\d+)\.tool_call\.(id|function\.name|f
 _CONTENT = re.compile(r"message\.contents\.(\d+)\.message_content\.text\Z")
 _TOOL = re.compile(r"llm\.tools\.(\d+)\.tool\.json_schema\Z")
 _MAX_INDEX_DIGITS: Final = 6
+_MAX_MANAGED: Final = 8
+"""Agents below another one whose names are read."""
 
 
 def _indexed(attrs: Attrs, keys: Iterable[str], prefix: str) -> list[tuple[int, dict[str, str]]]:
@@ -188,7 +190,17 @@ def _agent(span: RawSpan) -> Reading:
         user_input=_task(task) or _crew_task(attrs) or (msg.user_input(request) if request else None),
         answer=_answer(attrs),
         max_steps=attrs.int("smolagents.max_steps") or 0,
+        tools=_callable(attrs),
     )
+
+
+def _callable(attrs: Attrs) -> dict[str, object] | None:
+    """Tools and agents that a smolagents agent may call, by name: its model calls do not declare them."""
+    named = attrs.value("smolagents.tools_names")
+    stated = msg.parse(named) if isinstance(named, str) else named
+    tools = [name for name in stated if isinstance(name, str)] if isinstance(stated, list | tuple) else []
+    agents = (attrs.text(f"smolagents.managed_agents.{index}.name") for index in range(_MAX_MANAGED))
+    return dict.fromkeys([*tools, *(name for name in agents if name)]) or None
 
 
 def _task(value: object) -> str | None:

@@ -57,6 +57,7 @@ class Reading:
         schema: JSON Schema of the tool that runs.
         request: messages of a model call; None when not recorded.
         reply: messages of its answer; None when not recorded.
+        system: system text that is recorded beside the messages; None when there is none.
         content: the span records content at all, so that what is missing is really missing.
         finish: finish reason as recorded.
         tools: declared tools; None when not told.
@@ -91,6 +92,7 @@ class Reading:
     schema: object = None
     request: list[Message] | None = None
     reply: list[Message] | None = None
+    system: str | None = None
     content: bool = False
     finish: str = ""
     tools: dict[str, object] | None = None
@@ -267,7 +269,7 @@ def _llm(step: Step, ctx: TraceContext, reading: Reading) -> list[Step]:
         step.declared_tools = reading.tools
         ctx.declare(reading.tools)
     set_reply(step, ctx, reading.reply, content=reading.content, json_expected=reading.json_expected)
-    return [step, *set_request(step, ctx, reading.request, reading.reply)]
+    return [step, *set_request(step, ctx, reading.request, reading.reply, system=reading.system)]
 
 
 def set_reply(
@@ -312,6 +314,7 @@ def set_request(
     reply: Sequence[Message] | None,
     *,
     whole: bool = True,
+    system: str | None = None,
 ) -> list[Step]:
     """Sets what the model was asked, and makes the tool steps that are visible nowhere else.
 
@@ -321,6 +324,7 @@ def set_request(
         request: messages of the request; None when not recorded.
         reply: messages of the answer; None when not recorded.
         whole: the request is known to its end; otherwise nothing can be said of the results at its end.
+        system: system text that was recorded beside the messages.
 
     Returns:
         One step for each tool result that the request brings, when no tool of this trace has a span of its own.
@@ -330,6 +334,7 @@ def set_request(
     step.user_input = msg.user_input(request)
     results = msg.trailing_results(request)
     step.tool_messages = msg.tool_messages(request)
+    step.said = (*((("system", system),) if system else ()), *msg.said(request))
     extra = dict(step.extra)
     if len(request) <= _MAX_HISTORY:
         extra["history"] = tuple(msg.digest(message) for message in request)

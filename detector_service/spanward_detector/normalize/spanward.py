@@ -36,6 +36,8 @@ _TYPES: Final[Mapping[str, type]] = {
             sc.PAYLOAD_DIGEST, sc.RESULT_DIGEST, sc.SIDE_EFFECT, sc.RUN_ENDED, sc.REQUEST_MODEL, sc.RESPONSE_MODEL,
             sc.FACT_RESULT_ERROR, sc.FACT_RESULT_SCHEMA, sc.FACT_RESULT_SIGNATURE,
             sc.FACT_ARGUMENTS_FORM, sc.FACT_ARGUMENTS_SCHEMA, sc.GATE_REFUSED, sc.APPROVAL_OF,
+            sc.GATE_OUTSIDE, sc.CHECK_KIND, sc.CHECK_REASON,
+            sc.FACT_RESULT_INJECTION, sc.FACT_RESULT_SECRET, sc.FACT_ARGUMENTS_SECRET, sc.FACT_ANSWER_CLAIM,
         ),
         str,
     ),
@@ -49,6 +51,7 @@ _TYPES: Final[Mapping[str, type]] = {
     ),
     **dict.fromkeys(
         (
+            sc.CHECK_PASSED, sc.CHECK_HARD,
             sc.HOLD, sc.TOOL_IDEMPOTENT, sc.TOOL_HAS_FALLBACK, sc.OUTCOME_UNKNOWN, sc.CONTROL_FLOW,
             sc.FACT_RESULT_EMPTY, sc.FACT_RESULT_JSON, sc.FACT_RESULT_JSON_EXPECTED,
             sc.FACT_ANSWER_EMPTY, sc.FACT_ANSWER_JSON, sc.FACT_ANSWER_JSON_EXPECTED, sc.FACT_ANSWER_ADMITS,
@@ -57,6 +60,7 @@ _TYPES: Final[Mapping[str, type]] = {
     ),
     sc.TOOL_TIMEOUT_S: float,
 }  # fmt: skip
+_PATHS, _HOSTS, _TABLES = sc.RUN_SCOPE
 _UNIQUE: Final = frozenset({sc.TOOL_CALL_ID, sc.PAYLOAD_DIGEST, sc.RESULT_DIGEST, sc.RESPONSE_ID})
 _MEMO_PAIR_BYTES: Final = 96
 _MEMO_SIZE: Final = 8192
@@ -74,7 +78,7 @@ _SMALLEST: Final = 5
 # gives key and value at once. Emptied when full.
 _memo: dict[bytes, tuple[str, object]] = {}
 _headers: dict[bytes, tuple[str, int]] = {}
-_arguments_memo: dict[tuple[str, tuple[str, ...], str], ArgumentsFacts] = {}
+_arguments_memo: dict[tuple[str, tuple[str, ...], str, str], ArgumentsFacts] = {}
 
 
 def _string_of(pair: bytes, at: int) -> str | None:
@@ -184,6 +188,8 @@ def result_facts_of(values: Values) -> ResultFacts | None:
         get(sc.FACT_RESULT_SIGNATURE, ""),
         get(sc.FACT_RESULT_EXIT_CODE),
         get(sc.FACT_RESULT_STATUS),
+        get(sc.FACT_RESULT_INJECTION, ""),
+        get(sc.FACT_RESULT_SECRET, ""),
     )
 
 
@@ -192,7 +198,13 @@ def arguments_facts_of(values: Values) -> ArgumentsFacts | None:
     form = values.get(sc.FACT_ARGUMENTS_FORM)
     if form is None:
         return None
-    key = form, _strings(values.get(sc.FACT_ARGUMENTS_REPAIRS)), values.get(sc.FACT_ARGUMENTS_SCHEMA, "")
+    get = values.get
+    key = (
+        form,
+        _strings(get(sc.FACT_ARGUMENTS_REPAIRS)),
+        get(sc.FACT_ARGUMENTS_SCHEMA, ""),
+        get(sc.FACT_ARGUMENTS_SECRET, ""),
+    )
     found = _arguments_memo.get(key)
     if found is None:
         found = ArgumentsFacts(*key)
@@ -214,6 +226,7 @@ def answer_facts_of(values: Values) -> AnswerFacts | None:
         get(sc.FACT_ANSWER_JSON),
         get(sc.FACT_ANSWER_JSON_EXPECTED) is True,
         get(sc.FACT_ANSWER_ADMITS) is True,
+        get(sc.FACT_ANSWER_CLAIM, ""),
     )
 
 
@@ -272,7 +285,34 @@ def _llm(step: Step, values: Values) -> None:
     if request:
         step.user_input = msg.user_input(request)
         step.tool_messages = msg.tool_messages(request)
+        step.said = msg.said(request)
     step.declared_tools = msg.declared(get(sc.TOOL_DEFINITIONS))
+
+
+def _stated(values: Values) -> dict[str, object]:
+    """What the run stated of its cost and its scope; a scope without content capture is not told."""
+    told: dict[str, object] = {}
+    if cost := values.get(sc.RUN_MAX_COST):
+        told["max_cost"] = float(cost)
+    aspects = zip(sc.RUN_SCOPE, ("paths", "hosts", "tables"), strict=True)
+    if scope := {aspect: _strings(values[key]) for key, aspect in aspects if key in values}:
+        told["scope"] = scope
+    return told
+
+
+def _validation(step: Step, values: Values) -> None:
+    _decision(step, values)
+    get = values.get
+    if check := get(sc.CHECK_KIND):
+        step.extra = {
+            **step.extra,
+            "check": check,
+            "passed": get(sc.CHECK_PASSED),
+            "hard": get(sc.CHECK_HARD) is not False,
+            "why": get(sc.CHECK_REASON, ""),
+            "closing": check != "cross_check",
+        }
+        step.side_effect = get(sc.SIDE_EFFECT, "")
 
 
 def _agent(step: Step, values: Values) -> None:
@@ -296,7 +336,7 @@ _FILL: Final[dict[Kind, Callable[[Step, Values], None]]] = {
     Kind.LLM: _llm,
     Kind.AGENT: _agent,
     Kind.DECISION: _decision,
-    Kind.VALIDATION: _decision,
+    Kind.VALIDATION: _validation,
     Kind.REPAIR: _tool,
 }
 
@@ -341,5 +381,9 @@ def step(span: RawSpan) -> Step | None:
         made.outcome_unknown = get(sc.OUTCOME_UNKNOWN) is True
     if sc.GATE_REFUSED in values or sc.APPROVAL_OF in values:
         made.extra = {"refused": get(sc.GATE_REFUSED, ""), "approval_of": get(sc.APPROVAL_OF, "")}
+        if sc.GATE_OUTSIDE in values:
+            made.extra["outside"] = get(sc.GATE_OUTSIDE)
+    if sc.RUN_MAX_COST in values or _PATHS in values or _HOSTS in values or _TABLES in values:
+        made.extra = {**made.extra, **_stated(values)}
     _FILL[kind](made, values)
     return made

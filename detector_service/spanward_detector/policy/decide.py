@@ -62,7 +62,7 @@ def decide(
         return None  # the latch is set; nothing is left to order
     acting.sort(key=lambda f: (_SEVERITY[f.severity], _URGENT.get(f.failure_type, 0)), reverse=True)
     for finding in acting:
-        ladder = policy.ladder(finding.failure_type, finding.action)
+        ladder = policy.ladder(finding.failure_type, finding.action, finding.rule)
         episode = Episode(finding.failure_type, finding.action)
         rung = _next_rung(policy, ledger, ladder, episode, _Case(policy, step, finding))
         if rung is None:
@@ -151,7 +151,13 @@ class _Case:
         return step.kind is Kind.LLM and bool(repairs)
 
     def feedback(self) -> bool:
-        return self.step.kind in (Kind.TOOL, Kind.LLM)
+        step = self.step
+        return step.kind in (Kind.TOOL, Kind.LLM) or (step.kind is Kind.VALIDATION and step.held)
+
+    def goes_on(self) -> bool:
+        """There is a run left to be steered: it has not ended, and this is not the check at its end."""
+        step = self.step
+        return not step.extra.get("closing") and (step.tick is None or step.tick.run_open)
 
     def fallback(self) -> bool:
         # A degraded answer in place of a write would let the model believe that it happened.
@@ -172,6 +178,8 @@ _ALLOWED: Final[Mapping[str, Callable[[_Case], bool]]] = {
     "feedback": _Case.feedback,
     "fallback": _Case.fallback,
     "interrupt_call": _Case.interrupt_call,
+    "pause": _Case.goes_on,
+    "handover": _Case.goes_on,
 }
 
 

@@ -19,6 +19,7 @@ from spanward.semconv import SIDE_EFFECTS
 from spanward_detector.detectors import DETECTORS
 from spanward_detector.failures import FAILURE_TYPES
 from spanward_detector.policy.model import RUNG_KINDS, Ladder, Policy, Rung, Strategy, ToolPolicy
+from spanward_detector.policy.sections import SectionReader
 from spanward_detector.policy.source import Path, PolicyError, Problem, Source, instead, parse
 
 VERSION: Final = 1
@@ -32,7 +33,8 @@ def rule_fields() -> Mapping[str, Mapping[str, Any]]:
     table = {}
     for detector in DETECTORS:
         hints = typing.get_type_hints(detector)
-        table[detector.name] = {f.name: hints[f.name] for f in dataclasses.fields(detector) if f.init}
+        own = [f.name for f in dataclasses.fields(detector) if f.init and not f.metadata.get("section")]
+        table[detector.name] = {name: hints[name] for name in own}
     return table
 
 
@@ -78,6 +80,18 @@ def read(text: str) -> tuple[Policy | None, list[Problem]]:
     return _Reader(source, default()).policy(text)
 
 
+def _not_a(hint: Any, value: object) -> str:
+    """What the value should have been, in words; "" when it is that."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    fits, words = {
+        bool: (isinstance(value, bool), "true or false"),
+        int: (number and isinstance(value, int), "a whole number"),
+        float: (number and value == value, "a number"),
+        str: (isinstance(value, str), "text"),
+    }.get(hint, (True, ""))
+    return "" if fits else words
+
+
 class _Reader:
     """Walks the parsed source once and collects problems."""
 
@@ -85,6 +99,7 @@ class _Reader:
         self.source = source
         self.base = base
         self.problems: list[Problem] = []
+        self.sections = SectionReader(self)
 
     def policy(self, text: str) -> tuple[Policy, list[Problem]]:
         base = self.base
@@ -104,6 +119,12 @@ class _Reader:
             limits=self.record(data.get("limits") or {}, ("limits",), base.limits),
             breaker=self.record(data.get("breaker") or {}, ("breaker",), base.breaker),
             pause=self.record(data.get("pause") or {}, ("pause",), base.pause),
+            allowed_tools=self.names(data.get("allowed_tools"), base.allowed_tools),
+            order=self.sections.order(data.get("order"), base.order),
+            scope=self.record(data.get("scope") or {}, ("scope",), base.scope),
+            models={**base.models, **self.sections.models(data.get("models"))},
+            custom=self.sections.custom(data.get("custom"), base.custom),
+            judge=self.sections.judge(data.get("judge"), base.judge),
         )
         return policy, self.problems
 
@@ -133,13 +154,21 @@ class _Reader:
             if failure_type not in FAILURE_TYPES:
                 self.problem(here, f"there is no failure type {failure_type!r}", instead(failure_type, FAILURE_TYPES))
                 continue
-            if not isinstance(rungs, list) or not rungs:
-                self.problem(here, f"ladder of {failure_type} is empty", "write a list, e.g. [feedback x2, handover]")
-                continue
-            out[failure_type] = tuple(
-                rung for n, item in enumerate(rungs) if (rung := self.rung(item, (*here, n))) is not None
-            )
+            if ladder := self.ladder(rungs, here):
+                out[failure_type] = ladder
         return out
+
+    def ladder(self, rungs: object, path: Path) -> Ladder:
+        if not isinstance(rungs, list) or not rungs:
+            self.problem(path, f"ladder of {path[-1]} is empty", "write a list, e.g. [feedback x2, handover]")
+            return ()
+        return tuple(rung for n, item in enumerate(rungs) if (rung := self.rung(item, (*path, n))) is not None)
+
+    def names(self, data: object, base: tuple[str, ...]) -> tuple[str, ...]:
+        """The list of tools that may be called."""
+        if data is None:
+            return base
+        return tuple(map(str, typing.cast("tuple[str, ...]", self.value(data, tuple[str, ...], ("allowed_tools",)))))
 
     def rung(self, item: object, path: Path) -> Rung | None:
         match = _RUNG.fullmatch(item.strip()) if isinstance(item, str) else None
@@ -182,6 +211,10 @@ class _Reader:
             here = (*path, key)
             if key == "ladders":
                 changes[key] = MappingProxyType(self.ladders(value, here))
+            elif key == "ladder":
+                changes[key] = self.ladder(value, here)
+            elif key == "arguments":
+                changes[key] = MappingProxyType(self.sections.arguments(value, here))
             elif key == "side_effect":
                 if value not in SIDE_EFFECTS:
                     self.problem(here, f"side effect {value!r} is not known", instead(str(value), SIDE_EFFECTS))
@@ -208,12 +241,7 @@ class _Reader:
                 return ()
             items = [self.value(v, args[0], (*path, n)) for n, v in enumerate(value)]
             return frozenset(items) if origin is frozenset else tuple(items)
-        wrong = {
-            bool: lambda v: not isinstance(v, bool) and "true or false",
-            int: lambda v: (isinstance(v, bool) or not isinstance(v, int)) and "a whole number",
-            float: lambda v: (isinstance(v, bool) or not isinstance(v, int | float) or v != v) and "a number",
-            str: lambda v: not isinstance(v, str) and "text",
-        }.get(hint, lambda _: False)(value)
+        wrong = _not_a(hint, value)
         if wrong:
             self.problem(path, f"{path[-1]}: {value!r} is not {wrong}", f"write {wrong}")
         elif isinstance(value, int | float) and not isinstance(value, bool) and value < 0:

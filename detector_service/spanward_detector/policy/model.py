@@ -9,25 +9,26 @@ from typing import Final
 
 from spanward.semconv import SideEffect
 
+from spanward_detector.sections import (
+    ArgumentRule,
+    CustomRule,
+    JudgePolicy,
+    Ladder,
+    ModelPolicy,
+    OrderRule,
+    Rung,
+    ScopePolicy,
+)
+
+__all__ = [
+    "RUNG_KINDS", "Breaker", "Budget", "Ladder", "Limits", "Pause", "Policy", "Rung", "Strategy", "ToolPolicy",
+]  # fmt: skip
+
 RUNG_KINDS: Final = (
     "alert", "retry", "repair_arguments", "feedback", "fallback", "interrupt_call", "pause", "handover", "rollback",
     "terminate",
 )  # fmt: skip
 """What may stand on a ladder. ``alert`` is recorded and shown, and orders nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rung:
-    """One step of a ladder: a directive kind and how often it is tried before the next rung."""
-
-    kind: str
-    times: int = 1
-
-    def __str__(self) -> str:
-        return self.kind if self.times == 1 else f"{self.kind} x{self.times}"
-
-
-Ladder = tuple[Rung, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class ToolPolicy:
         idempotent: a write that may be repeated; None = not stated.
         fail_closed: refused while the detector is away.
         ladders: ladders for this tool alone, per failure type.
+        arguments: what its arguments may be, by name.
     """
 
     side_effect: SideEffect | None = None
@@ -73,6 +75,7 @@ class ToolPolicy:
     idempotent: bool | None = None
     fail_closed: bool = False
     ladders: Mapping[str, Ladder] = field(default_factory=lambda: MappingProxyType({}))
+    arguments: Mapping[str, ArgumentRule] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,12 @@ class Policy:
         ladders: per failure type.
         strategies: per directive kind.
         tools: per tool name.
+        allowed_tools: the only tools that may be called; empty = any.
+        order: which tool has to come before which.
+        scope: what every run may touch.
+        models: prices and context windows by model name.
+        custom: rules of the user's own.
+        judge: a model that is asked for its opinion.
     """
 
     version: str = ""
@@ -129,13 +138,37 @@ class Policy:
     limits: Limits = Limits()
     breaker: Breaker = Breaker()
     pause: Pause = Pause()
+    allowed_tools: tuple[str, ...] = ()
+    order: tuple[OrderRule, ...] = ()
+    scope: ScopePolicy = field(default_factory=ScopePolicy)
+    models: Mapping[str, ModelPolicy] = field(default_factory=dict)
+    custom: tuple[CustomRule, ...] = ()
+    judge: JudgePolicy = field(default_factory=JudgePolicy)
+
+    def configured(self) -> Mapping[str, Mapping[str, object]]:
+        """Keyword arguments of every rule: its thresholds, and the sections that it is made of."""
+        limited = {name: tool.arguments for name, tool in self.tools.items() if tool.arguments}
+        scope = {"scope": self.scope} if self.scope.stated() else {}
+        sections: Mapping[str, dict[str, object]] = {
+            "unsafe_action": {"allowed_tools": self.allowed_tools, "arguments": limited, **scope},
+            "order_violation": {"order": self.order},
+            "cost_budget": {"models": self.models},
+            "context_budget": {"models": self.models},
+            "custom": {"rules": self.custom},
+        }
+        filled = {rule: {**self.rules.get(rule, {}), **given} for rule, given in sections.items()}
+        return {**self.rules, **filled}
 
     def tool(self, name: str) -> ToolPolicy:
         """What is stated of a tool; an empty statement when nothing is."""
         return self.tools.get(name, _NO_TOOL)
 
-    def ladder(self, failure_type: str, tool: str = "") -> Ladder:
-        """The tool's own ladder, else the general one, else empty."""
+    def ladder(self, failure_type: str, tool: str = "", rule: str = "") -> Ladder:
+        """The ladder of the user's own rule, else the tool's, else the general one, else empty."""
+        if rule.startswith("custom."):
+            own_rule = next((r for r in self.custom if r.ladder and rule == f"custom.{r.name}"), None)
+            if own_rule is not None:
+                return own_rule.ladder
         if (own := self.tool(tool).ladders.get(failure_type)) is not None:
             return own
         return self.ladders.get(failure_type, ())

@@ -83,4 +83,6 @@ def dumps(value: object) -> str:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):  # facts are named tuples, which orjson does not know
+        return value._asdict()
     return dict(value) if isinstance(value, Mapping) else str(value)

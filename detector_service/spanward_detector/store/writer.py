@@ -185,15 +185,16 @@ class Writer(threading.Thread):
                 return
             self.counters["failed"] += 1
             results = [(commits[0], StoreError(f"not committed: {error}"))]
-        self.counters["commits"] += len(commits)
         now = time.perf_counter()
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Commit, StoreError | None]]] = {}
         for result in results:
-            self._observe(now - result[0].asked)
             by_loop.setdefault(result[0].loop, []).append(result)
         for loop, settled in by_loop.items():
             with contextlib.suppress(RuntimeError):  # the loop has ended and nobody waits any more
                 loop.call_soon_threadsafe(_resolve, settled)
+        self.counters["commits"] += len(commits)
+        for commit in commits:
+            self._observe(now - commit.asked)
 
     def _write_rest(self, connection: sqlite3.Connection) -> None:
         self._awake = False  # before the rows are taken: a row added from here on wakes us again

@@ -211,6 +211,8 @@ def after(exchange: Exchange, step: OpenStep, outcome: Outcome, reply: object, *
             judged = judge(exchange.asked, answer, settings)
             attributes, suspicious = answer_attributes(exchange.asked, answer, judged, settings)
             run.add_tokens((answer.input_tokens or 0) + (answer.output_tokens or 0))
+            if run.completion is not None and answer.text and not answer.calls:
+                run.answer = answer.text
     except Exception:
         exchange.runtime.internal_error("reading a model's answer")
     given = Given(exchange.asked, reply, answer, judged, resumable)

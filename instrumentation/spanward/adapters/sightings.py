@@ -103,6 +103,8 @@ def _step(run: Run, message: ToolMessage, call: PendingCall) -> Flow:
     )
     run.remember(record)
     suspicious = bool(facts.error)
+    for completion in run.completions:
+        completion.saw(call.name, call.raw, not suspicious)
     return (yield from close_step(step, ending, suspicious=suspicious, defer=lambda hold: record._replace(hold=hold)))
 
 

@@ -10,6 +10,8 @@ import orjson
 from spanward import relaxed
 from spanward.canonical import canonical_json, canonical_of_parsed, canonical_of_text, digest_of, text_of
 from spanward.facts import signs
+from spanward.facts.claims import claim_in
+from spanward.facts.dangers import orders_in, secret_of_arguments, secret_of_result
 from spanward.facts.model import AnswerFacts, ArgumentsFacts, ResultFacts
 from spanward.facts.phrases import ADMISSIONS, DENIALS
 from spanward.facts.signature import error_signature
@@ -93,6 +95,9 @@ def _facts(
         signature=error_signature(sign.message or (text_of(value) if is_json else text)) if sign.sign else "",
         exit_code=sign.exit_code,
         status=sign.status if sign.sign else None,
+        injection=orders_in(text),
+        # Reading a secret is common and no leak: looked for where it may be news, in what somebody else wrote.
+        secret=secret_of_result(text) if foreign_text else "",
     )
 
 
@@ -104,6 +109,12 @@ def arguments_facts(raw: str | Mapping[str, Any] | None, *, schema: Schema | Non
         schema: of the tool's parameters, where known.
     """
     text = "" if raw is None else raw if isinstance(raw, str) else text_of(raw)
+    facts = _of_arguments(text, schema)
+    secret = secret_of_arguments(text)
+    return facts._replace(secret=secret) if secret else facts
+
+
+def _of_arguments(text: str, schema: Schema | None) -> ArgumentsFacts:
     if not text or text.isspace():
         return ArgumentsFacts("empty", (), schema.first_violation({}) if schema is not None else "")
     if canonical_of_text(text.strip()) is None:
@@ -139,6 +150,7 @@ def answer_facts(text: str | None, *, json_expected: bool = False) -> AnswerFact
         is_json=signs.loads(text)[1],
         json_expected=json_expected,
         admits_failure=_admits(lower),
+        claim=claim_in(lower),
     )
 
 

@@ -27,6 +27,8 @@ class ResultFacts(NamedTuple):
         signature: class of the error, see :func:`spanward.facts.error_signature`; "" without an error.
         exit_code: that the result names.
         status: HTTP-like, 400 to 599, that the result or the exception names.
+        injection: one of :data:`spanward.semconv.INJECTION_SIGNS`; "" when it does not read like instructions.
+        secret: one of :data:`spanward.semconv.SECRET_KINDS`; "" when none is seen.
     """
 
     size: int = 0
@@ -38,6 +40,8 @@ class ResultFacts(NamedTuple):
     signature: str = ""
     exit_code: int | None = None
     status: int | None = None
+    injection: str = ""
+    secret: str = ""
 
 
 class ArgumentsFacts(NamedTuple):
@@ -49,11 +53,13 @@ class ArgumentsFacts(NamedTuple):
             or nothing helps.
         schema: first violation, ``keyword:/json/pointer``; ``undeclared:`` for invented parameters; "" when there is
             none.
+        secret: one of :data:`spanward.semconv.SECRET_KINDS`; "" when none is seen.
     """
 
     form: str = "ok"
     repairs: tuple[str, ...] = ()
     schema: str = ""
+    secret: str = ""
 
     @property
     def label(self) -> str:
@@ -70,6 +76,7 @@ class AnswerFacts(NamedTuple):
         is_json: whether it is JSON as a whole; None when empty.
         json_expected: the request asked for JSON.
         admits_failure: it speaks of a failure itself, in one of the known languages.
+        claim: one of :data:`spanward.semconv.CLAIMS`; "" when it claims neither.
     """
 
     size: int = 0
@@ -77,6 +84,7 @@ class AnswerFacts(NamedTuple):
     is_json: bool | None = None
     json_expected: bool = False
     admits_failure: bool = False
+    claim: str = ""
 
 
 class Facts(NamedTuple):
@@ -110,12 +118,18 @@ def facts_to_attributes(
             out[semconv.FACT_RESULT_EXIT_CODE] = result.exit_code
         if result.status is not None:
             out[semconv.FACT_RESULT_STATUS] = result.status
+        if result.injection:
+            out[semconv.FACT_RESULT_INJECTION] = result.injection
+        if result.secret:
+            out[semconv.FACT_RESULT_SECRET] = result.secret
     if arguments is not None:
         out[semconv.FACT_ARGUMENTS_FORM] = arguments.form
         if arguments.repairs:
             out[semconv.FACT_ARGUMENTS_REPAIRS] = list(arguments.repairs)
         if arguments.schema:
             out[semconv.FACT_ARGUMENTS_SCHEMA] = arguments.schema
+        if arguments.secret:
+            out[semconv.FACT_ARGUMENTS_SECRET] = arguments.secret
     if answer is not None:
         out[semconv.FACT_ANSWER_SIZE] = answer.size
         out[semconv.FACT_ANSWER_EMPTY] = answer.empty
@@ -125,6 +139,8 @@ def facts_to_attributes(
             out[semconv.FACT_ANSWER_JSON_EXPECTED] = True
         if answer.admits_failure:
             out[semconv.FACT_ANSWER_ADMITS] = True
+        if answer.claim:
+            out[semconv.FACT_ANSWER_CLAIM] = answer.claim
     return out
 
 
@@ -149,6 +165,8 @@ def facts_from_attributes(get: Callable[[str], object]) -> Facts:
             signature=_text(get(semconv.FACT_RESULT_SIGNATURE)),
             exit_code=_int(get(semconv.FACT_RESULT_EXIT_CODE)),
             status=_int(get(semconv.FACT_RESULT_STATUS)),
+            injection=_text(get(semconv.FACT_RESULT_INJECTION)),
+            secret=_text(get(semconv.FACT_RESULT_SECRET)),
         )
     if isinstance(form, str):
         repairs = get(semconv.FACT_ARGUMENTS_REPAIRS)
@@ -156,6 +174,7 @@ def facts_from_attributes(get: Callable[[str], object]) -> Facts:
             form=form,
             repairs=tuple(str(name) for name in repairs) if isinstance(repairs, list | tuple) else (),
             schema=_text(get(semconv.FACT_ARGUMENTS_SCHEMA)),
+            secret=_text(get(semconv.FACT_ARGUMENTS_SECRET)),
         )
     if answer_size is not None:
         answer = AnswerFacts(
@@ -164,6 +183,7 @@ def facts_from_attributes(get: Callable[[str], object]) -> Facts:
             is_json=_bool(get(semconv.FACT_ANSWER_JSON)),
             json_expected=get(semconv.FACT_ANSWER_JSON_EXPECTED) is True,
             admits_failure=get(semconv.FACT_ANSWER_ADMITS) is True,
+            claim=_text(get(semconv.FACT_ANSWER_CLAIM)),
         )
     return Facts(result, arguments, answer)
 

@@ -1,0 +1,210 @@
+"""An action outside of what the run may do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import orjson
+from spanward.facts.commands import Destruction, in_command
+from spanward.facts.reach import touched
+from spanward.facts.scope import Scope
+
+from spanward_detector.detectors.base import ACTED, On, finding
+from spanward_detector.failures import Mode, Severity
+from spanward_detector.model import Finding, Kind, Step
+from spanward_detector.naming import words
+from spanward_detector.patterns import MAX_TEXT, fits
+from spanward_detector.sections import NOTHING, SECTION, ArgumentRule, ScopePolicy
+
+if TYPE_CHECKING:
+    from spanward_detector.run import Run
+
+_NO_SCOPE: Final = ScopePolicy()
+_TURNS_BACK: Final = frozenset({"rollback", "restore", "revert", "undo", "checkpoint", "rewind", "reset"})
+_WHOLE: Final = re.compile(r"(?:\./|\.\./)*(?:\.|\.\.|\*|:/|~|~/|~/\*)/?|.*/\.git/?|\.git/?")
+_SYSTEM: Final = re.compile(
+    r"/\*?|/(?:etc|usr|bin|sbin|lib|lib64|boot|dev|opt|srv|sys|proc)(?:/.*)?|/(?:var|home|root|users|mnt)/?\*?|/home/[^/]+/?\*?",
+    re.IGNORECASE,
+)
+_AT_LARGE: Final = frozenset({"git_reset", "git_clean", "disk"})
+
+
+@dataclass(frozen=True, slots=True)
+class UnsafeAction:
+    """A call that the gate refused, that the policy or the run's scope does not allow, or that destroys at large.
+
+    ``allowed_tools`` and the arguments' ``allow`` and ``deny`` are stated in the policy, a scope there or by the run
+    itself. What a call reaches is read from its arguments, so it takes content; names of tools do not. Where the
+    gate waits at the model's answer, a tool that is not allowed is found before it is called. Commands that throw away
+    a whole working tree, a home or a system directory are a warning even where nobody states anything; removing single
+    files or build output is not.
+
+    Attributes:
+        mode: observe or act.
+        destructive: look for commands that destroy at large.
+        allowed_tools: section ``allowed_tools`` of the policy.
+        arguments: ``tools.<name>.arguments`` of the policy, by tool.
+        scope: section ``scope`` of the policy.
+    """
+
+    name: ClassVar[str] = "unsafe_action"
+    failure_types: ClassVar[tuple[str, ...]] = ("unsafe_action",)
+    kinds: ClassVar[frozenset[Kind]] = ACTED
+    on: ClassVar[On] = "any"
+
+    mode: Mode = "act"
+    destructive: bool = True
+    allowed_tools: tuple[str, ...] = field(default=(), metadata=SECTION)
+    arguments: Mapping[str, Mapping[str, ArgumentRule]] = field(default_factory=lambda: NOTHING, metadata=SECTION)
+    scope: ScopePolicy = field(default=_NO_SCOPE, metadata=SECTION)
+
+    @property
+    def wanted(self) -> frozenset[Kind]:
+        """Model calls only where tools are listed."""
+        return self.kinds if self.allowed_tools else frozenset({Kind.TOOL})
+
+    def observe(self, step: Step, run: Run) -> Finding | None:
+        """See :class:`spanward_detector.detectors.base.Detector`."""
+        if step.kind is Kind.LLM:
+            named = (call.name for call in step.calls) if step.held else ()
+            return next((self._not_listed(step, run, name) for name in named if name not in self.allowed_tools), None)
+        extra = step.extra
+        if extra and extra.get("refused"):
+            return self._refused(step, run)
+        if self.allowed_tools and step.action not in self.allowed_tools:
+            return self._not_listed(step, run, step.action)
+        text = step.arguments
+        if text is None:
+            return None
+        rules = self.arguments.get(step.action)
+        stated = extra.get("scope") if extra else None
+        if rules is None and stated is None and self.scope is _NO_SCOPE and not self._worth_reading(step, text):
+            return None
+        try:
+            given = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            given = {"command": text} if _is_shell(step.action) else None
+        if not isinstance(given, dict):
+            return None
+        return (
+            (rules and self._bad_argument(step, run, given, rules))
+            or self._outside(step, run, given, stated)
+            or self._destroys(step, run, given, scoped=_has_paths(stated) or self.scope.paths is not None)
+            or None
+        )
+
+    def _worth_reading(self, step: Step, text: str) -> bool:
+        """One of these stands in every command that destroys. Spelled out, for every tool call comes by here."""
+        return self.destructive and (
+            "rm " in text
+            or "git " in text
+            or "-delete" in text
+            or "mkfs" in text
+            or "dd " in text
+            or (_turns_back(step.action) and bool(step.result))
+        )
+
+    def _refused(self, step: Step, run: Run) -> Finding | None:
+        refused = step.extra.get("refused")
+        if refused not in ("not_allowed", "scope"):
+            return None
+        found = finding(
+            self,
+            step,
+            run,
+            f"the gate did not make a call of {step.action}: it is outside of what the run may do",
+            severity="warning",
+            facts={"why": str(step.extra.get("outside") or refused)},
+        )
+        return found._replace(mode="observe")  # it has not happened, and the model was told
+
+    def _not_listed(self, step: Step, run: Run, tool: str) -> Finding:
+        return finding(
+            self, step, run, f"{tool} is not among the allowed tools", facts={"tool": tool, "why": "tool"}, action=tool
+        )
+
+    def _bad_argument(
+        self, step: Step, run: Run, given: Mapping[str, Any], rules: Mapping[str, ArgumentRule]
+    ) -> Finding | None:
+        for name, rule in rules.items():
+            for value in _texts(given.get(name)):
+                denied = any(fits(value[:MAX_TEXT], pattern) for pattern in rule.deny)
+                allowed = not rule.allow or (len(value) <= MAX_TEXT and any(fits(value, p) for p in rule.allow))
+                if denied or not allowed:
+                    return self._found(step, run, f"the policy does not allow this {name}", "argument", argument=name)
+        return None
+
+    def _outside(self, step: Step, run: Run, given: Mapping[str, Any], stated: object) -> Finding | None:
+        scopes = [_scope(self.scope)] if self.scope is not _NO_SCOPE else []
+        if isinstance(stated, Mapping):
+            scopes.append(Scope.of(stated))
+        if not scopes:
+            return None
+        reached = touched(given)
+        outside = next((out for scope in scopes if (out := scope.first_outside(reached)) is not None), None)
+        if outside is None:
+            return None
+        return self._found(step, run, f"{step.action} reaches {outside.aspect} outside of the scope", outside.aspect)
+
+    def _destroys(self, step: Step, run: Run, given: Mapping[str, Any], *, scoped: bool) -> Finding | None:
+        if not self.destructive or scoped:
+            return None
+        found = list(touched(given).destroys)
+        if step.result and _turns_back(step.action):
+            # Such a tool tells what it did to turn the work back.
+            found += in_command(step.result[:2048]).destroys
+        at_large = next((destruction for destruction in found if _at_large(destruction)), None)
+        if at_large is None:
+            return None
+        message = f"{step.action} destroys more than the run may have made ({at_large.what})"
+        return self._found(step, run, message, at_large.what, severity="warning")
+
+    def _found(
+        self, step: Step, run: Run, message: str, why: str, *, argument: str = "", severity: Severity = "error"
+    ) -> Finding:
+        facts: dict[str, str | int | float] = {"why": why}
+        if argument:
+            facts["argument"] = argument
+        return finding(self, step, run, message, severity=severity, facts=facts)
+
+
+def _at_large(destruction: Destruction) -> bool:
+    targets = destruction.targets
+    if destruction.what in _AT_LARGE:
+        return True
+    if destruction.what == "find_delete":
+        return any(_SYSTEM.fullmatch(t) or t.startswith("~") for t in targets)
+    if destruction.what in ("rm", "git_checkout"):
+        return any(_WHOLE.fullmatch(t) or _SYSTEM.fullmatch(t) for t in targets)
+    return False
+
+
+@lru_cache(maxsize=256)
+def _scope(policy: ScopePolicy) -> Scope:
+    return Scope.of(policy.stated())
+
+
+@lru_cache(maxsize=1024)
+def _is_shell(action: str) -> bool:
+    return not words(action).isdisjoint({"bash", "shell", "sh", "terminal", "command", "exec", "cmd", "run"})
+
+
+@lru_cache(maxsize=1024)
+def _turns_back(action: str) -> bool:
+    return not words(action).isdisjoint(_TURNS_BACK)
+
+
+def _has_paths(stated: object) -> bool:
+    return isinstance(stated, Mapping) and "paths" in stated
+
+
+def _texts(value: object) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return [text for item in value[:256] for text in _texts(item)]
+    return [value if isinstance(value, str) else orjson.dumps(value).decode()]

@@ -1,0 +1,103 @@
+"""Cases of ``unsafe_action``."""
+
+import json
+from typing import Any
+
+from spanward_detector.model import ToolCall
+
+from tests.detectors.script import Case, Script
+
+LISTED = "allowed_tools: [look, send]"
+ARGUMENTS = """
+tools:
+  send:
+    arguments:
+      to: {allow: ["/.*@example\\\\.com/", "boss"], deny: ["/no-reply@.*/"]}
+"""
+SCOPE = "scope: {paths: [/srv/work], hosts: [example.com], tables: [orders]}"
+
+
+def _shell(s: Script, command: str, **more: Any) -> None:
+    s.tool("bash", json.dumps({"command": command}), **more)
+
+
+def _send(s: Script, to: Any) -> None:
+    s.tool("send", json.dumps({"to": to}))
+
+
+def _own_scope(s: Script, path: str) -> None:
+    s.tool("write_file", json.dumps({"path": path, "content": "SECRET"}), extra={"scope": {"paths": ("/srv/work",)}})
+
+
+FIRES = (
+    Case("a tool that is not listed", lambda s: s.tool("pay"), (1,), "error", {"tool": "pay"}, policy=LISTED),
+    Case(
+        "a tool that is not listed, asked for while the gate waits",
+        lambda s: s.llm(calls=[ToolCall("1", "look"), ToolCall("2", "pay")], held=True),
+        (1,),
+        "error",
+        {"tool": "pay"},
+        policy=LISTED,
+    ),
+    Case(
+        "an argument that is not allowed",
+        lambda s: _send(s, "a@evil.test"),
+        (1,),
+        "error",
+        {"argument": "to"},
+        policy=ARGUMENTS,
+    ),
+    Case("one of several is denied", lambda s: _send(s, ["boss", "no-reply@example.com"]), (1,), policy=ARGUMENTS),
+    Case(
+        "a path that climbs out of the run's scope",
+        lambda s: _own_scope(s, "/srv/work/../../etc/passwd"),
+        (1,),
+        "error",
+        {"why": "paths"},
+        mode="act",
+    ),
+    Case("a host outside", lambda s: s.tool("get", '{"url": "https://example.com.evil.test/"}'), (1,), policy=SCOPE),
+    Case("a table outside", lambda s: s.tool("sql", '{"sql": "select * from users"}'), (1,), policy=SCOPE),
+    Case(
+        "a working tree is thrown away",
+        lambda s: _shell(s, "cd repo && git clean -fdx"),
+        (1,),
+        "warning",
+        {"why": "git_clean"},
+        mode="act",
+    ),
+    Case("changes of everybody are thrown away", lambda s: _shell(s, "git checkout -- ."), (1,), "warning"),
+    Case("a home directory goes", lambda s: _shell(s, "sudo rm -rf ~/"), (1,), "warning"),
+    Case("everything here goes, in a shell of its own", lambda s: _shell(s, "bash -c 'rm -fr *'"), (1,), "warning"),
+    Case(
+        "a rollback says that it cleaned up what is not its own",
+        lambda s: s.tool("restore_checkpoint", '{"to": "cp1"}', "ran git reset --hard\ngit clean -fd"),
+        (1,),
+        "warning",
+    ),
+    Case(
+        "the gate refused a call for the scope",
+        lambda s: s.tool("write_file", extra={"refused": "scope", "outside": "paths"}),
+        (1,),
+        "warning",
+        {"why": "paths"},
+        mode="observe",
+    ),
+)
+QUIET = (
+    Case("listed tools", lambda s: (s.tool("look"), s.tool("send")), policy=LISTED),
+    Case("allowed arguments", lambda s: (_send(s, "boss"), _send(s, "a@example.com")), policy=ARGUMENTS),
+    Case("within the run's scope", lambda s: _own_scope(s, "/srv/work/a/../b.txt")),
+    Case("within the policy's scope", lambda s: s.tool("get", '{"url": "https://api.example.com/x"}'), policy=SCOPE),
+    Case("build output goes", lambda s: _shell(s, "rm -rf build dist node_modules ./out && make")),
+    Case("a temporary directory goes", lambda s: _shell(s, "rm -rf /tmp/work-123")),
+    Case("one file is taken back", lambda s: _shell(s, "git checkout -- src/app.py && git restore src/b.py")),
+    Case("a trial run", lambda s: _shell(s, "git clean -n -fd")),
+    Case("a soft reset", lambda s: _shell(s, "git reset HEAD~1")),
+    Case("words about it", lambda s: s.tool("write_file", '{"path": "notes.md", "content": "never git clean -fd"}')),
+    Case(
+        "a page about it", lambda s: s.tool("search", '{"q": "what does git clean do"}', "git clean -fd removes files")
+    ),
+    Case("a rollback that says nothing of the kind", lambda s: s.tool("rollback", '{"to": "cp1"}', "restored 3 files")),
+    Case("a call refused for another reason", lambda s: s.tool("pay", extra={"refused": "not_approved"})),
+)
