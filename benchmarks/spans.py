@@ -1,4 +1,4 @@
-"""Batches of agent spans as a busy service sends them: 14 attributes and more, about 3.2 kB a span, nothing wrong in them."""
+"""Batches of agent spans as a busy service sends them: some 14 attributes and 3.2 kB a span, nothing wrong in them."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ STEP_REASON: Final = "spanward.step.reason"
 ACTION: Final = "spanward.action"
 """What the agent chose: name of a tool, a model or a decision. Low cardinality."""
 PAYLOAD_DIGEST: Final = "spanward.payload.digest"
-"""``sha256:<hex>``, or ``hmac-sha256:<hex>`` with a key, of the canonical JSON of the unwrapped arguments; ``raw:<hex>``
-of the bytes of what is not JSON."""
+"""``sha256:<hex>``, or ``hmac-sha256:<hex>`` with a key, of the canonical JSON of the unwrapped arguments;
+``raw:<hex>`` of the bytes of what is not JSON."""
 RESULT_DIGEST: Final = "spanward.result.digest"
 """The same of the result."""
 ATTEMPT: Final = "spanward.attempt"
