@@ -19,7 +19,7 @@ demo: $(STAMP)  ## the main job: an agent that fails and is steered back, on the
 	@$(BIN)/spanward demo
 
 check: $(STAMP)  ## the everyday loop: every test that needs no real component
-	@$(BIN)/python -m pytest -m "not real"
+	@$(BIN)/python -m pytest -m "not real" -n auto
 
 test: $(STAMP) components  ## every test, real components included
 	@$(BIN)/python -m pytest
