@@ -38,9 +38,6 @@ FIRES = (
         "warning",
         {"why": "looked_up"},
     ),
-    Case(
-        "it stands by", lambda s: s.llm("I have the context. Ready when you are."), (1,), "warning", {"why": "standby"}
-    ),
 )
 QUIET = (
     Case(
@@ -53,6 +50,7 @@ QUIET = (
     ),
     Case("no tool is needed", lambda s: _code(s, "1. Add them.\n2. Answer.", "```py\nfinal_answer(2 + 3)\n```")),
     Case("a plan is no answer", lambda s: _code(s, "1. Ask search_agent.", "1. Based on our research, ask again.")),
+    Case("it only stands by", lambda s: s.llm("I have the context. Ready when you are.")),
     Case("small talk", lambda s: s.llm("Hello! What can I do for you?", declared_tools=CHAT)),
     Case("a run without tools", lambda s: s.llm("According to the literature, it is 42.")),
 )

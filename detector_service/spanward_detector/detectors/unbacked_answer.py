@@ -30,12 +30,6 @@ _LOOK_UP: Final = re.compile(
     r"\b(?:search|look up|retriev|consult|locate|download|fetch|brows|gather|obtain|find)",
     re.IGNORECASE | re.MULTILINE,
 )
-_STANDS_BY: Final = re.compile(
-    r"\b(?:ready (?:when you are|to (?:begin|start|proceed|assist|help))|standing by"
-    r"|await(?:ing)? (?:your |further )?(?:instructions?|input|confirmation|orders?))\b",
-    re.IGNORECASE,
-)
-_SHORT: Final = 240
 _READ: Final = 4096
 _EARLIER: Final = 16
 """Replies before the answer that are read for what they planned."""
@@ -46,8 +40,8 @@ class UnbackedAnswer:
     """The run answers, no tool was ever called, and yet its answer or its plan speaks of looking things up.
 
     An earlier reply named one of the run's own tools and nothing called it; or the answer itself says that something
-    was searched, verified or recalled; or the plan has steps that look something up; or all that is said is that work
-    could begin. Runs that used any tool, and answers that need none, stay quiet.
+    was searched, verified or recalled; or the plan has steps that look something up. Runs that used any tool, and
+    answers that need none, stay quiet; an answer that only says that work could begin is for ``premature_done``.
 
     Attributes:
         mode: observe or act.
@@ -67,8 +61,6 @@ class UnbackedAnswer:
         text = step.answer
         if not text or step.n_calls or run.outcome.type or run.memory.acted:
             return None
-        if len(text) <= _SHORT and step.n_calls == 0 and _STANDS_BY.search(text):
-            return self._finding(step, run, "standby", "the run answers that it could begin")
         if not run.declared:
             return None
         reply = codeact.read(text)
