@@ -120,7 +120,7 @@ def _of_arguments(text: str, schema: Schema | None) -> ArgumentsFacts:
     if canonical_of_text(text.strip()) is None:
         form = _form_of_malformed(text)
         return ArgumentsFacts(form, _repairs(text, schema))
-    value = orjson.loads(text)
+    value = orjson.loads(text.strip())
     if not isinstance(value, dict):
         inner, is_json = signs.loads(value) if isinstance(value, str) else (None, False)
         form = "double_encoded" if is_json and isinstance(inner, dict) else "not_object"
