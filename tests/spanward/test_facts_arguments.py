@@ -221,3 +221,11 @@ def test_answer_facts() -> None:
     assert answer_facts('```json\n{"a": 1}\n```').is_json is False
     assert answer_facts("NaN").is_json is False
     assert answer_facts("é").size == 2
+
+
+@pytest.mark.parametrize("blank", ["\u2003", "\x1c", "\u00a0", "\u2028"])
+def test_white_space_that_json_does_not_know_is_no_json(blank: str) -> None:
+    """Around arguments only the white space of JSON is fine; any other is malformed, as to every parser."""
+    assert arguments_facts(' \t\r\n{"a": 1} \n').form == "ok"
+    assert arguments_facts('{"a": 1}' + blank).form == "malformed"
+    assert arguments_facts(blank + '{"a": 1}').form == "malformed"

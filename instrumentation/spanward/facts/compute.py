@@ -117,10 +117,10 @@ def arguments_facts(raw: str | Mapping[str, Any] | None, *, schema: Schema | Non
 def _of_arguments(text: str, schema: Schema | None) -> ArgumentsFacts:
     if not text or text.isspace():
         return ArgumentsFacts("empty", (), schema.first_violation({}) if schema is not None else "")
-    if canonical_of_text(text.strip()) is None:
+    if canonical_of_text(text) is None:
         form = _form_of_malformed(text)
         return ArgumentsFacts(form, _repairs(text, schema))
-    value = orjson.loads(text.strip())
+    value = orjson.loads(text)
     if not isinstance(value, dict):
         inner, is_json = signs.loads(value) if isinstance(value, str) else (None, False)
         form = "double_encoded" if is_json and isinstance(inner, dict) else "not_object"
