@@ -190,6 +190,7 @@ class Memory:
         lanes: by agent; "" is the run's own.
         tools: by tool name.
         before: what was normal for the current step's tool before it.
+        strayed: the current step's tool returned text, and JSON before.
         effects: calls with effects, by tool and arguments → span id and outcome of the last one.
         repeated: the last one like the current step, where that has effects.
         acted: a tool was called, by any agent of the run.
@@ -207,6 +208,7 @@ class Memory:
     lanes: dict[str, Lane] = field(default_factory=dict)
     tools: dict[str, ToolStats] = field(default_factory=dict)
     before: ToolStats = NOTHING_KNOWN
+    strayed: bool = False
     effects: dict[tuple[str, str], tuple[str, Outcome]] = field(default_factory=dict)
     repeated: tuple[str, Outcome] | None = None
     acted: bool = False
@@ -319,6 +321,7 @@ class Memory:
         facts, json = step.result_facts, stats.json
         if facts is not None and facts.is_json is not None:
             json = min(json + 1, JSON_COUNTED) if facts.is_json else 0
+        self.strayed = json < stats.json
         took = step.end_ns - step.start_ns
         if took > stats.longest_ns or json != stats.json:
             self.tools[step.action] = ToolStats(max(took, stats.longest_ns), json)

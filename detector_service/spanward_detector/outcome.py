@@ -157,7 +157,7 @@ def _is_plain(step: Step) -> bool:
     return (
         not step.http
         and (given is None or (not given.schema and not given.secret and given.form not in BAD_FORMS))
-        and (got is None or (got.is_json is not False and not got.schema and not got.injection and not got.secret))
+        and (got is None or not (got.schema or got.injection or got.secret or (got.json_expected and not got.is_json)))
     )
 
 

@@ -15,7 +15,7 @@ from spanward_detector.directives import RepairLedger
 from spanward_detector.kinship import NOBODY, OURS, REMEMBERED, Kinship, Outside
 from spanward_detector.memory import TOOLS, Lane, Memory, Track
 from spanward_detector.model import NUMBERED, Finding, Kind, SpanRef, Step
-from spanward_detector.outcome import WORKED, Outcome, classify
+from spanward_detector.outcome import PLAIN, WORKED, Outcome, classify
 from spanward_detector.states import State
 from spanward_detector.window import Node, Window
 
@@ -300,6 +300,8 @@ class Run:
         self.outcome = outcome = classify(step)
         self.lane = lane = memory.lanes.get(node.lane) or memory.lane(node.lane)
         self.track = memory.take(step, lane, outcome, node.stated)
+        if outcome is PLAIN and memory.strayed:
+            self.outcome = WORKED
         return True
 
     def record(self, found: Sequence[Finding]) -> list[Finding]:

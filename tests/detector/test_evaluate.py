@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spanward_detector.cli import console
 from spanward_detector.cli.eval import eval_command
 from spanward_detector.evaluate import BASELINES, SETS, score
 from spanward_detector.evaluate.judge import Judged, Pair
@@ -188,9 +189,10 @@ def test_json_has_the_keys_that_scripts_rely_on(trail: list[str]) -> None:
     assert told["good_runs_with_act_finding"] is None
 
 
-def test_a_person_gets_tables(trail: list[str]) -> None:
+def test_a_person_gets_tables(trail: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules and baselines stand one below the other."""
-    done = runner.invoke(app, trail, env={"COLUMNS": "160"})
+    monkeypatch.setattr(console.out, "width", 160)
+    done = runner.invoke(app, trail)
 
     assert done.exit_code == 0
     assert all(word in done.output for word in ("gaia", "rules", "constant", "everything", "Formatting Errors"))

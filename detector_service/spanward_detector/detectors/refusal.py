@@ -52,7 +52,7 @@ class Refusal:
             return finding(self, step, run, f"a content policy refused a request of {step.action}", severity="warning")
         if step.kind is not Kind.LLM:
             text = step.result if step.kind is Kind.TOOL else step.answer
-            if not text or text.find("filter", -_TAIL) < 0 or not is_policy_refusal(text[-_TAIL:]):
+            if text is None or text.find("filter", -_TAIL) < 0 or not is_policy_refusal(text[-_TAIL:]):
                 return None
             return finding(self, step, run, f"a content policy refused a request of {step.action}", severity="warning")
         if step.answer is None or step.n_calls or len(step.answer) > _SHORT or not _DECLINES.match(step.answer):

@@ -42,16 +42,17 @@ class Timeout:
             return finding(self, step, run, f"{step.action} ran out of time", facts={"duration_ms": took})
         if step.kind is not Kind.TOOL:
             return None
-        took_s = (step.end_ns - step.start_ns) / 1e9
         allowed = step.timeout_s or (run.deadlines.get(step.action, 0.0) if run.deadlines else 0.0)
-        if took_s <= (allowed or self.default_s or took_s):
+        limit = allowed or self.default_s
+        if not limit or step.end_ns - step.start_ns <= limit * 1e9:
             return None
+        took_s = (step.end_ns - step.start_ns) / 1e9
         late = finding(
             self,
             step,
             run,
             f"{step.action} took {took_s:.1f} s" + (f" of {allowed:g} s that it has" if allowed else ""),
             severity="warning" if allowed else "info",
-            facts={"duration_ms": round(took_s * 1000), "allowed_ms": round((allowed or self.default_s) * 1000)},
+            facts={"duration_ms": round(took_s * 1000), "allowed_ms": round(limit * 1000)},
         )
         return late._replace(mode="observe")  # it has worked: nothing is to be repaired

@@ -30,20 +30,31 @@ class Heard:
 
     Attributes:
         asked: what somebody asked for is among them.
-        partial: something was said or returned that is not among them, so that no value is known to be new.
         returned: tools' results among them.
     """
 
     asked: bool = False
-    partial: bool = False
     returned: int = 0
     _texts: dict[int, str] = field(default_factory=dict)
     _size: int = 0
     _latest: str | None = None  # the result of the step at hand: nothing in its arguments can come from it
+    _lacks: bool = False
+    _unread: list[str] = field(default_factory=list)  # nobody has asked yet whether they were cut
 
     def copy(self) -> Heard:
         """An independent copy."""
-        return replace(self, _texts=self._texts.copy())
+        return replace(self, _texts=self._texts.copy(), _unread=self._unread.copy())
+
+    @property
+    def partial(self) -> bool:
+        """Something was said or returned that is not among the texts, so that no value is known to be new.
+
+        Few steps need to know, and looking through all that is said for marks of a cut costs more than keeping it.
+        """
+        if not self._lacks:
+            self._lacks = any(_is_cut(text) for text in self._unread)
+        self._unread.clear()
+        return self._lacks
 
     def tool(self, step: Step) -> None:
         """Take in what a tool returned, from the next step on."""
@@ -52,7 +63,7 @@ class Heard:
         if step.result is not None:
             self._latest = step.result
         elif facts is None or facts.size:
-            self.partial = self.partial or not step.failed
+            self._lacks = self._lacks or not step.failed
         if step.failed and step.error_text:
             self._keep(step.error_text)
 
@@ -99,24 +110,19 @@ class Heard:
         key = hash(text)
         if key in self._texts:
             return
-        if _is_cut(text):
-            self.partial = True
         if len(text) > LONGEST:
-            text, self.partial = text[:LONGEST], True
+            text, self._lacks = text[:LONGEST], True
         self._texts[key] = text
         self._size += len(text)
         while self._size > CAP or len(self._texts) > _TEXTS:
             self._size -= len(self._texts.pop(next(iter(self._texts))))
-            self.partial = True
+            self._lacks = True
+        if not self._lacks:
+            self._unread.append(text)
 
 
 def _is_cut(text: str) -> bool:
-    if len(text) in _EDGES:
-        return True
-    for mark in _CUTS:  # noqa: SIM110 - at every text that comes in, and a generator costs more than the looks
-        if mark in text:
-            return True
-    return False
+    return len(text) in _EDGES or any(mark in text for mark in _CUTS)
 
 
 def _stands(value: str, text: str, separators: str = "") -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from spanward.feedback.messages import DEFAULT_LOCALE, message
@@ -83,11 +84,17 @@ def degraded(tool: str, *, seconds: float | None = None, locale: str = DEFAULT_L
 
 def _fill(sentence: str, values: Mapping[str, str], told: set[str]) -> str:
     """The sentence with its slots filled, once each; "" when one is unknown."""
-    names = set(_SLOT.findall(sentence))
+    names = _slots_of(sentence)
     if not names <= values.keys():
         return ""
     told |= names
-    return _SLOT.sub(lambda found: values[found[1]], sentence)
+    # What a slot is filled with is not read again: braces in it stay what they are.
+    return sentence.format_map(values) if names else sentence
+
+
+@lru_cache(maxsize=512)
+def _slots_of(sentence: str) -> frozenset[str]:
+    return frozenset(_SLOT.findall(sentence))
 
 
 def _number(value: object) -> float | None:
