@@ -57,7 +57,7 @@ def refusal(attempt: Attempt, *, may_move: bool) -> semconv.Refusal | None:
         return "schema"
     if call.implicit and spec.side_effect == "high_risk":
         return "no_run"
-    if not runtime.connected and runtime.policy.fails_closed(spec.name):
+    if runtime.policy.fails_closed(spec.name) and not runtime.connected:
         return "detector_away"
     return None
 

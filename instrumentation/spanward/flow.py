@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Generator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from spanward import semconv
@@ -18,6 +19,7 @@ from spanward.cross_check import cross_checked
 from spanward.errors import AgentTerminated
 from spanward.facts import (
     ArgumentsFacts,
+    ResultFacts,
     arguments_facts,
     digest,
     facts_and_digest,
@@ -35,7 +37,11 @@ from spanward.runtime import Runtime
 from spanward.steering import APPLY, Attempt, ToolCall, stand_in
 
 if TYPE_CHECKING:
-    from spanward.tools import Tool
+    from spanward.config import Settings
+    from spanward.tools import Tool, ToolSpec
+
+LONGEST_PUT_OFF: Final = 2_000
+"""Characters of a result whose facts can be left to the sender: its full queue keeps a few megabytes of them."""
 
 CONTROL_FLOW: Final = frozenset(
     {
@@ -107,7 +113,7 @@ def _attempt(attempt: Attempt) -> Generator[Op, Any, Outcome | Attempt]:
     attempt.outcome = outcome
     passes = outcome.error is not None and type(outcome.error).__name__ in CONTROL_FLOW
     try:
-        attributes, suspicious = _observed(attempt)
+        attributes, suspicious = ({}, False) if _put_off(attempt, step) else _observed(attempt)
         if passes:
             attributes[semconv.CONTROL_FLOW] = True
     except Exception:
@@ -239,21 +245,47 @@ def _intend(attempt: Attempt, step: OpenStep) -> Entry:
 # ------------------------------------------------------------------------------------------------------- after the call
 
 
+def _put_off(attempt: Attempt, step: OpenStep) -> bool:
+    """Leaves what a text tells to the thread that sends the span. False where somebody here has to know it now.
+
+    A text cannot change meanwhile. Long ones are read at once: spans that wait to be sent shall not keep them.
+    """
+    call, outcome = attempt.call, attempt.outcome
+    runtime, spec, value = call.run.runtime, call.spec, outcome.value
+    settings = runtime.settings
+    # A hold has the span sent at once, a late verdict and the journal's file name the digest, checks ask how it went.
+    asked = settings.hold != "never" or call.call_id or settings.journal or call.run.completions or spec.cross_check
+    if asked or outcome.error is not None or type(value) is not str or len(value) > LONGEST_PUT_OFF:
+        return False
+    runtime.spans.complete_later(step.span, partial(_told_by, runtime, spec, value))
+    return True
+
+
+def _told_by(runtime: Runtime, spec: ToolSpec, text: str) -> Mapping[str, Any]:
+    """Attributes of a text that came back. On the sender's thread."""
+    try:
+        facts, result_digest = _read(runtime.settings, spec, text)
+        attributes: dict[str, Any] = facts_to_attributes(facts)
+        attributes[semconv.RESULT_DIGEST] = result_digest
+        if runtime.settings.capture_content:
+            attributes[semconv.TOOL_RESULT] = text
+    except Exception:
+        runtime.internal_error("facts")
+        return {}
+    return attributes
+
+
 def _observed(attempt: Attempt) -> tuple[dict[str, Any], bool]:
     """Attributes of what came back, and whether it looks wrong."""
     call, outcome = attempt.call, attempt.outcome
     spec, settings = call.spec, call.run.runtime.settings
     error, value = outcome.error, outcome.value
-    media_type = "application/json" if spec.returns_json else None
     said = value
     if error is None and type(value) is str:
-        facts, attempt.result_digest = facts_and_digest(
-            value, key=settings.digest_key, media_type=media_type, schema=spec.result_schema,
-            foreign_text=spec.foreign_text,
-        )  # fmt: skip
+        facts, attempt.result_digest = _read(settings, spec, value)
     else:
         facts = result_facts(
-            value, error=error, media_type=media_type, schema=spec.result_schema, foreign_text=spec.foreign_text
+            value, error=error, media_type=spec.media_type, schema=spec.result_schema, foreign_text=spec.foreign_text
         )
         said = value if error is None else f"{type(error).__qualname__}: {error}"
         attempt.result_digest = digest(said, settings.digest_key)
@@ -267,6 +299,13 @@ def _observed(attempt: Attempt) -> tuple[dict[str, Any], bool]:
         call.run.remember(attempt.record())
     wrong = facts.error or facts.schema or facts.empty or (facts.json_expected and facts.is_json is False)
     return attributes, bool(wrong)
+
+
+def _read(settings: Settings, spec: ToolSpec, text: str) -> tuple[ResultFacts, str]:
+    return facts_and_digest(
+        text, key=settings.digest_key, media_type=spec.media_type, schema=spec.result_schema,
+        foreign_text=spec.foreign_text,
+    )  # fmt: skip
 
 
 def _journal(attempt: Attempt, entry: Entry, state: CallState) -> None:

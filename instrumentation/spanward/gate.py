@@ -125,7 +125,8 @@ def open_step(
     attributes[semconv.STEP_INDEX] = run.next_index()
     attributes[semconv.STEP_KIND] = kind
     attributes[semconv.ACTION] = action
-    span = runtime.spans.start(name, span_kind, attributes)
+    here = otel_context.get_current()
+    span = runtime.spans.start(name, span_kind, attributes, here)
     ids = span.get_span_context()
     runtime.started(
         Flight(
@@ -133,7 +134,7 @@ def open_step(
             threading.get_ident(), current_task(),
         )
     )  # fmt: skip
-    return OpenStep(run, span, ids, otel_context.attach(set_span_in_context(span)))
+    return OpenStep(run, span, ids, otel_context.attach(set_span_in_context(span, here)))
 
 
 def end_step(

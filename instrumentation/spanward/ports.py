@@ -13,9 +13,9 @@ Ids are lower-case hex; times named ``*_at`` are ``time.monotonic()`` seconds, `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import asyncio
@@ -240,10 +240,26 @@ class StepSpans(Protocol):
         self,
         name: str,
         kind: Literal["internal", "client"],
-        attributes: Mapping[str, object],
+        attributes: dict[str, Any],
         parent: Context | None = None,
     ) -> Span:
-        """Starts a span, not as the current one. ``kind`` is the OTel span kind; ``parent`` None: the current span."""
+        """Starts a span, not as the current one.
+
+        Args:
+            name: of the span.
+            kind: the OTel span kind.
+            attributes: taken over; not to be used again.
+            parent: holds the parent; None: the current context.
+        """
+
+    def complete_later(self, span: Span, work: Callable[[], Mapping[str, Any]]) -> None:
+        """Has the rest of a span's attributes worked out after its end, by whoever sends it. To be called before it.
+
+        Args:
+            span: that was started here.
+            work: makes the attributes, on any thread, maybe never. It must not raise, nor read what may change; what it
+                holds stays in memory until then.
+        """
 
     def end(self, span: Span, *, urgent: bool) -> None:
         """Ends it. ``urgent`` sends it and all that is queued at once from this thread, without blocking."""

@@ -93,6 +93,7 @@ class NoSpans:
     def start(self, *_args: object, **_options: object) -> Span:
         return INVALID_SPAN
 
+    def complete_later(self, span: Span, work: Callable[[], Mapping[str, Any]]) -> None: ...
     def end(self, span: Span, *, urgent: bool) -> None: ...
     def flush(self, timeout_s: float) -> bool:  # noqa: ARG002 - nothing to send
         return True

@@ -95,13 +95,18 @@ class SpanSender:
         """Queues a span; ``arm`` has it sent within 10 ms, otherwise it waits for :meth:`arm` or :meth:`kick`."""
         if self._off:
             return
+        # Appending needs no lock: workers take only as many as they have seen.
+        self._queue.append(item)
+        if len(self._queue) > QUEUE_SPANS:
+            self._drop_oldest()
+        if arm:
+            self.arm()
+
+    def _drop_oldest(self) -> None:
         with self._lock:
-            self._queue.append(item)
             if len(self._queue) > QUEUE_SPANS:
                 self._queue.popleft()
                 self.dropped += 1
-        if arm:
-            self.arm()
 
     def arm(self) -> None:
         """What is queued leaves within 10 ms."""

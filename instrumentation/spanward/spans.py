@@ -24,6 +24,8 @@ from spanward.span_codec import Queued
 from spanward.step_span import StepSpan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from opentelemetry.context import Context
     from opentelemetry.trace import Span
 
@@ -59,7 +61,7 @@ class SpanPipeline:
         self,
         name: str,
         kind: Literal["internal", "client"],
-        attributes: Mapping[str, Any],
+        attributes: dict[str, Any],
         parent: Context | None = None,
     ) -> Span:
         """Starts a span below the current one, or below that of ``parent``, without making it current."""
@@ -73,11 +75,8 @@ class SpanPipeline:
             context = SpanContext(
                 above.trace_id, self._ids.generate_span_id(), False, above.trace_flags, above.trace_state
             )
-            span = StepSpan(name, _KINDS[kind], context, above, dict(attributes))
-        else:
-            span = StepSpan(name, _KINDS[kind], self._root_context(parent, name, attributes), None, dict(attributes))
-        span.when_ended(self._queue)
-        return span
+            return StepSpan(name, _KINDS[kind], context, above, attributes, self._queue)
+        return StepSpan(name, _KINDS[kind], self._root_context(parent, name, attributes), None, attributes, self._queue)
 
     def _root_context(self, parent: Context | None, name: str, attributes: Mapping[str, Any]) -> SpanContext:
         """Of a span without a parent: sampled or not as the user's own sampler says."""
@@ -89,7 +88,12 @@ class SpanPipeline:
 
     def _queue(self, span: StepSpan) -> None:
         # `end` says right after this how urgent it is.
-        self._sender.put(Queued(span, structure_only=self._structure_only), arm=False)
+        self._sender.put(Queued(span, False, self._structure_only), arm=False)
+
+    def complete_later(self, span: Span, work: Callable[[], Mapping[str, Any]]) -> None:
+        """Has the sender's thread work out the rest of its attributes."""
+        if isinstance(span, StepSpan):
+            span.complete_later(work)
 
     def end(self, span: Span, *, urgent: bool) -> None:
         """Ends it; ``urgent`` sends it now, with all that is queued."""

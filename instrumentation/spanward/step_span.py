@@ -37,10 +37,15 @@ class Event(NamedTuple):
 
 
 class StepSpan(Span):
-    """See the module. Not thread-safe beyond what single operations of a dict and a list are."""
+    """See the module. Not thread-safe beyond what single operations of a dict and a list are.
+
+    Args:
+        attributes: taken over, not copied.
+        ended: told of its end.
+    """
 
     __slots__ = (
-        "_ended", "attributes", "context", "dropped_events", "end_time", "events", "kind", "name", "parent",
+        "_attributes", "_ended", "_later", "context", "dropped_events", "end_time", "events", "kind", "name", "parent",
         "start_time", "status",
     )  # fmt: skip
 
@@ -51,19 +56,41 @@ class StepSpan(Span):
     dropped_links = 0
 
     def __init__(
-        self, name: str, kind: SpanKind, context: SpanContext, parent: SpanContext | None, attributes: dict[str, Any]
+        self,
+        name: str,
+        kind: SpanKind,
+        context: SpanContext,
+        parent: SpanContext | None,
+        attributes: dict[str, Any],
+        ended: Callable[[StepSpan], None] | None = None,
     ) -> None:
         self.name = name
         self.kind = kind
         self.context = context
         self.parent = parent
-        self.attributes = attributes
+        self._attributes = attributes
+        self._later: Callable[[], Mapping[str, Any]] | None = None
         self.events: list[Event] = []
         self.dropped_events = 0
         self.status = _UNSET
         self.start_time = time.time_ns()
         self.end_time: int | None = None
-        self._ended: Callable[[StepSpan], None] | None = None
+        self._ended = ended
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """All of them; whoever reads them first works out those that were put off."""
+        later = self._later
+        if later is not None:
+            # Two readers at once both come to the same values.
+            self._attributes.update(later())
+            self._later = None
+        return self._attributes
+
+    def complete_later(self, work: Callable[[], Mapping[str, Any]]) -> None:
+        """Puts attributes off until somebody reads them; see :meth:`spanward.ports.StepSpans.complete_later`. Once."""
+        if self.end_time is None:
+            self._later = work
 
     def get_span_context(self) -> SpanContext:
         return self.context
@@ -73,11 +100,11 @@ class StepSpan(Span):
 
     def set_attribute(self, key: str, value: types.AttributeValue) -> None:
         if self.end_time is None:
-            self.attributes[key] = value
+            self._attributes[key] = value
 
     def set_attributes(self, attributes: Mapping[str, types.AttributeValue]) -> None:
         if self.end_time is None:
-            self.attributes.update(attributes)
+            self._attributes.update(attributes)
 
     def add_event(self, name: str, attributes: types.Attributes = None, timestamp: int | None = None) -> None:
         if self.end_time is not None:
@@ -115,7 +142,3 @@ class StepSpan(Span):
             self.end_time = end_time or time.time_ns()
             if self._ended is not None:
                 self._ended(self)
-
-    def when_ended(self, ended: Callable[[StepSpan], None]) -> None:
-        """Who is told of its end; once."""
-        self._ended = ended

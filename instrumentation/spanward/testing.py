@@ -94,6 +94,9 @@ class MemorySpans:
     ) -> ApiSpan:
         return self._tracer.start_span(name, parent, SpanKind[kind.upper()], attributes)
 
+    def complete_later(self, span: ApiSpan, work: Callable[[], Mapping[str, Any]]) -> None:
+        span.set_attributes(work())
+
     def end(self, span: ApiSpan, *, urgent: bool) -> None:
         if urgent:
             self.urgent.append(f"{span.get_span_context().span_id:016x}")

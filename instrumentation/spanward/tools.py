@@ -111,6 +111,7 @@ class ToolSpec:
     reason: Reason = ""
     is_async: bool = False
     cross_check: Callable[..., Any] | None = None
+    media_type: str | None = field(init=False)
     span_name: str = field(init=False)
     attributes: Mapping[str, Any] = field(init=False)
     facts: ToolFacts = field(init=False)
@@ -131,6 +132,7 @@ class ToolSpec:
             attributes[semconv.TOOL_HAS_FALLBACK] = True
         if isinstance(self.reason, str) and self.reason:
             attributes[semconv.STEP_REASON] = self.reason
+        set_("media_type", "application/json" if self.returns_json else None)
         set_("span_name", f"{semconv.OP_EXECUTE_TOOL} {self.name}")
         set_("attributes", attributes)
         set_(

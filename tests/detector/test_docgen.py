@@ -112,14 +112,14 @@ def test_a_stale_page_is_found_and_a_left_over_one_removed(tmp_path: Path, made:
         (tmp_path / folder).mkdir()
     (tmp_path / "tests" / "detectors").symlink_to(ROOT / "tests" / "detectors")
     (tmp_path / "tests" / "fixtures").mkdir()
-    write(tmp_path)
+    write(tmp_path, made)
     (tmp_path / "docs" / "rules" / "gone.md").write_text("old")
     (tmp_path / "docs" / "attributes.md").write_text("old")
 
     assert checkout(tmp_path / "docs") == tmp_path
-    assert stale(tmp_path) == ["docs/attributes.md", "docs/rules/gone.md"]
-    assert write(tmp_path) == ["docs/attributes.md", "docs/rules/gone.md"]
-    assert stale(tmp_path) == []
+    assert stale(tmp_path, made) == ["docs/attributes.md", "docs/rules/gone.md"]
+    assert write(tmp_path, made) == ["docs/attributes.md", "docs/rules/gone.md"]
+    assert stale(tmp_path, made) == []
     assert checkout(Path("/")) is None
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+
 from opentelemetry import trace
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 from spanward.step_span import StepSpan
 
 
-def make() -> StepSpan:
+def make(ended: Callable[[StepSpan], None] | None = None) -> StepSpan:
     """A started span."""
-    return StepSpan("execute_tool a", SpanKind.INTERNAL, SpanContext(1, 2, False, TraceFlags(1)), None, {})
+    return StepSpan("execute_tool a", SpanKind.INTERNAL, SpanContext(1, 2, False, TraceFlags(1)), None, {}, ended)
 
 
 def test_it_can_be_the_current_span() -> None:
@@ -23,9 +26,10 @@ def test_it_can_be_the_current_span() -> None:
 
 def test_nothing_changes_it_after_its_end() -> None:
     """It is read by another thread then."""
-    span, ended = make(), []
-    span.when_ended(ended.append)
+    ended: list[StepSpan] = []
+    span = make(ended.append)
     span.end(5)
+    span.complete_later(lambda: {"c": 3})
     span.set_attribute("a", 1)
     span.set_attributes({"b": 2})
     span.add_event("late")
@@ -34,6 +38,27 @@ def test_nothing_changes_it_after_its_end() -> None:
 
     assert (span.attributes, span.events, span.status.status_code, span.end_time) == ({}, [], StatusCode.UNSET, 5)
     assert (ended, span.is_recording()) == ([span], False)
+
+
+def test_attributes_put_off_are_worked_out_once_and_by_the_reader() -> None:
+    """Not before its end by the thread of the call, and not again by the next reader."""
+    span, readers = make(), []
+
+    def work() -> dict[str, int]:
+        readers.append(threading.get_ident())
+        return {"size": 3}
+
+    span.set_attribute("step", 1)
+    span.complete_later(work)
+    span.end()
+    assert readers == []
+
+    reader = threading.Thread(target=lambda: span.attributes)
+    reader.start()
+    reader.join()
+
+    assert span.attributes == {"step": 1, "size": 3}
+    assert readers == [reader.ident]
 
 
 def test_an_exception_is_recorded_without_its_words() -> None:

@@ -37,16 +37,21 @@ def pages(root: Path) -> Mapping[str, str]:
     return made
 
 
-def stale(root: Path) -> list[str]:
-    """Paths of pages that are not what the code says, and of pages in the rules' folder that nothing makes any more."""
-    made = pages(root)
+def stale(root: Path, made: Mapping[str, str] | None = None) -> list[str]:
+    """Paths of pages that are not what the code says, and of pages in the rules' folder that nothing makes any more.
+
+    Args:
+        root: of a checkout.
+        made: its pages, where they have been made already: that takes some seconds.
+    """
+    made = pages(root) if made is None else made
     wrong = [path for path, text in made.items() if _read(root / path) != text]
     return sorted([*wrong, *_left_over(root, made)])
 
 
-def write(root: Path) -> list[str]:
-    """Bring every page up to date; returns the paths of those that changed."""
-    made = pages(root)
+def write(root: Path, made: Mapping[str, str] | None = None) -> list[str]:
+    """Bring every page up to date; returns the paths of those that changed. Arguments as for :func:`stale`."""
+    made = pages(root) if made is None else made
     changed = [path for path, text in made.items() if _read(root / path) != text]
     for path in changed:
         (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from spanward.facts.dangers import orders_in, secret_of_arguments, secret_of_res
 from spanward.facts.model import AnswerFacts, ArgumentsFacts, ResultFacts
 from spanward.facts.phrases import ADMISSIONS, DENIALS
 from spanward.facts.signature import error_signature
-from spanward.facts.wording import TAIL, status_in
+from spanward.facts.wording import TAIL, has_any, status_in
 from spanward.repair import repair_arguments
 from spanward.schema import Schema
 
@@ -23,6 +23,7 @@ _EDGE: Final = 1_000
 _NOTHING: Final = frozenset({"", "null", "none", "[]", "{}", '""', "undefined", "n/a"})
 _LONGEST_NOTHING: Final = 64
 _DECIDED: Final = frozenset({"field", "status", "flag"})
+_ADMISSIONS_ASCII: Final = tuple(words for words in dict.fromkeys(ADMISSIONS) if words.isascii())
 
 
 def result_facts(
@@ -171,11 +172,12 @@ def _read(result: object) -> tuple[str, Any, bool]:
 
 
 def _admits(lower: str) -> bool:
-    if not any(word in lower for word in ADMISSIONS):
+    admissions = _ADMISSIONS_ASCII if lower.isascii() else ADMISSIONS
+    if not has_any(lower, admissions):
         return False
     for words in DENIALS:
         lower = lower.replace(words, " ")
-    return any(word in lower for word in ADMISSIONS)
+    return has_any(lower, admissions)
 
 
 def _of_exception(error: BaseException | str, exit_code: int | None) -> signs.Sign:

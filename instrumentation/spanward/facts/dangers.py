@@ -10,6 +10,7 @@ from typing import Final
 from spanward.facts.credentials import CARD_WORDS, card_in, secret_in
 from spanward.facts.credentials import STEMS as OF_SECRETS
 from spanward.facts.injection import BITS, injection_in
+from spanward.facts.wording import has_any
 
 _SHORTEST_ORDER: Final = 6
 _SHORTEST_SECRET: Final = 20
@@ -20,27 +21,22 @@ _OF_CARDS: Final = "ar"
 
 def orders_in(text: str) -> str:
     """How a tool's result reads like instructions to the model: one of ``INJECTION_SIGNS``, or ""."""
-    if len(text) < _SHORTEST_ORDER or (text.isascii() and "\\u" not in text and not _has_any(BITS, text.lower())):
+    if len(text) < _SHORTEST_ORDER:
         return ""
-    return injection_in(text)
+    # A lone backslash is found several times faster than one with a letter behind it, and most texts have none.
+    plain = text.isascii() and ("\\" not in text or "\\u" not in text)
+    return "" if plain and not has_any(text.lower(), BITS) else injection_in(text)
 
 
 def secret_of_result(text: str) -> str:
     """Kind of the first secret in a tool's result, or ""."""
-    return secret_in(text) if len(text) >= _SHORTEST_SECRET and _has_any(OF_SECRETS, text) else ""
+    return secret_in(text) if len(text) >= _SHORTEST_SECRET and has_any(text, OF_SECRETS) else ""
 
 
 def secret_of_arguments(text: str) -> str:
     """Kind of the first secret in a call's arguments, payment cards among them; "" when there is none."""
     if secret := secret_of_result(text):
         return secret
-    if _OF_CARDS not in text or len(text) < _SHORTEST_SECRET or not _has_any(CARD_WORDS, text.lower()):
+    if _OF_CARDS not in text or len(text) < _SHORTEST_SECRET or not has_any(text.lower(), CARD_WORDS):
         return ""
     return "payment_card" if card_in(text) else ""
-
-
-def _has_any(pieces: tuple[str, ...], text: str) -> bool:
-    for piece in pieces:  # noqa: SIM110 -- a generator costs as much again as the search
-        if piece in text:
-            return True
-    return False

@@ -126,10 +126,11 @@ def is_block_page(text: str) -> bool:
         head = " ".join(_TAG.sub(" ", text).split()).lower().replace("’", "'")
         if len(head) > PAGE:
             return False
-    return _has_any(head, PAGE_STEMS) and _has_any(head, PAGE_PHRASES)
+    return has_any(head, PAGE_STEMS) and has_any(head, PAGE_PHRASES)
 
 
-def _has_any(text: str, parts: tuple[str, ...]) -> bool:
+def has_any(text: str, parts: tuple[str, ...]) -> bool:
+    """Whether a text holds one of these."""
     for part in parts:  # noqa: SIM110  # a generator doubles the time of this, the most frequent test
         if part in text:
             return True
