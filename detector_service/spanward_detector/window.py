@@ -112,12 +112,12 @@ class Window:
     def next_in_order(self, memory: Memory) -> Node | None:
         """The one node that has to be told, when it is the last and memory is of all before it; else None."""
         last = len(self.nodes) - 1
-        if self._due != last or self._told != last or last <= 0:
-            return None
+        if self._due != last or self._told != last or last < 0 or (last == 0 and memory.steps):
+            return None  # memory of what has been taken away is not memory of nothing
         self._due = self._told = last + 1
         node = self.nodes[last]
         if self._since >= SNAPSHOT_EVERY:
-            node.snapshot = memory.copy()
+            node.snapshot = node.snapshot or memory.copy()
             self._since = 0
         self._since += 1
         return node

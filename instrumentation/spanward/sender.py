@@ -1,10 +1,10 @@
 """Sends spans to the detector, or to a Collector before it: at once when somebody waits, else within 10 ms.
 
-The host's threads only append to a deque and wake a worker (about 10 microseconds). gRPC, encoding and waiting happen
-on daemon threads of our own, which block in plain unary calls: a call made with ``future()`` on an idle channel starts
-a thread inside gRPC each time (0.3 to 0.7 ms of the caller's) and arrives no sooner. As many calls are in flight as
-there are workers. What cannot be sent now is kept as bytes, bounded, oldest dropped first, and sent again when the peer
-is back; the detector knows spans by their ids, so twice does no harm.
+The host's threads only append to a deque and wake a worker (about 10 microseconds). gRPC, encoding, waiting, and the
+attributes that were put off are left to daemon threads of our own, which block in plain unary calls: a call made with
+``future()`` on an idle channel starts a thread inside gRPC each time (0.3 to 0.7 ms of the caller's) and arrives no
+sooner. As many calls are in flight as there are workers. What cannot be sent now is kept as bytes, bounded, oldest
+dropped first, and sent again when the peer is back; the detector knows spans by their ids, so twice does no harm.
 """
 
 from __future__ import annotations

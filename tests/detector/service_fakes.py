@@ -178,10 +178,12 @@ class FakeClock:
 
 @dataclass
 class FakeStore:
-    """A store in a list; commits succeed at once, or fail."""
+    """A store in a list; commits succeed at once, or fail, or are as the test holds them back."""
 
     epoch: int = 7
     fail: bool = False
+    slow: bool = False
+    waiting: list[asyncio.Future[None]] = field(default_factory=list)
     rows: list[Any] = field(default_factory=list)
     committed: list[Any] = field(default_factory=list)
     unfinished: list[Any] = field(default_factory=list)
@@ -195,8 +197,15 @@ class FakeStore:
             future.set_exception(RuntimeError("disk full"))
         else:
             self.committed += rows
-            future.set_result(None)
+            self.waiting.append(future)
+            if not self.slow:
+                self.through()
         return future
+
+    def through(self) -> None:
+        """The disk has answered."""
+        while self.waiting:
+            self.waiting.pop().set_result(None)
 
     def put(self, row: Any) -> bool:
         self.rows.append(row)

@@ -81,9 +81,12 @@ def world() -> World:
 async def test_a_directive_is_durable_before_it_is_sent(world: World) -> None:
     """Nothing is queued for the agent until the commit is through."""
     directive = make_directive(make_step(), "feedback", held=False)
+    world.store.slow = True
     world.delivery.issue(directive, "search", gated=True)
+    await asyncio.sleep(0)
     assert len(world.session.outgoing) == 0
 
+    world.store.through()
     await asyncio.sleep(0)
     assert len(world.session.outgoing) == 1
     assert [row.table for row in world.store.committed] == ["directives", "audit"]

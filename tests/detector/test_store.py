@@ -98,19 +98,55 @@ async def test_commits_that_wait_together_share_a_transaction(tmp_path: Path) ->
     """A thousand commits take far fewer transactions than a thousand."""
     store = store_at(tmp_path)
     transactions = 0
-    inner = store._writer._execute
+    inner = store._writer._transact
 
     def counted(*args: object) -> None:
         nonlocal transactions
         transactions += 1
         inner(*args)
 
-    store._writer._execute = counted
+    store._writer._transact = counted
     await asyncio.gather(*(store.commit(row(f"r{n}")) for n in range(1000)))
     store.close()
 
-    assert transactions < 500
-    assert store.counters["commits"] == 1000
+    assert transactions + store.counters["at_once"] < 500
+    assert store.counters["commits"] + store.counters["at_once"] == 1000
+
+
+async def test_a_lone_commit_does_not_wait_for_a_thread(tmp_path: Path) -> None:
+    """It is in the database when the call returns; the next one, on its heels, is the writer's."""
+    store = store_at(tmp_path)
+    first, second = store.commit(row("r1")), store.commit(row("r2"))
+
+    assert first.done()
+    assert not second.done()
+    assert "r1" in {r["run_id"] for r in store.list_runs()}
+    await second
+    store.close()
+    assert (store.counters["at_once"], store.counters["commits"]) == (1, 1)
+
+
+async def test_a_commit_never_makes_the_loop_wait_for_another_writer(tmp_path: Path) -> None:
+    """While somebody else writes it is left to the thread that may wait."""
+    store = store_at(tmp_path)
+    with sqlite3.connect(tmp_path / "spanward.db", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        waiting = store.commit(row("r1"))
+        assert not waiting.done()
+        other.execute("ROLLBACK")
+    await waiting
+
+    store.close()
+    assert (store.counters["at_once"], store.counters["commits"]) == (0, 1)
+
+
+async def test_a_store_that_waits_for_the_disk_never_does_so_on_the_loop(tmp_path: Path) -> None:
+    """With ``synchronous=FULL`` every commit is the writer's."""
+    store = store_at(tmp_path, synchronous="FULL")
+    await store.commit(row("r1"))
+
+    store.close()
+    assert (store.counters["at_once"], store.counters["commits"]) == (0, 1)
 
 
 async def test_a_full_queue_drops_and_counts(tmp_path: Path) -> None:

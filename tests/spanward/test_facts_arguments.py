@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from spanward.facts import ArgumentsFacts, Schema, answer_facts, arguments_facts
+from spanward.facts.claims import _DONE, _STANDBY, claim_in
+from spanward.facts.compute import MARKS
+from spanward.facts.phrases import ADMISSIONS, DENIALS
 from spanward.repair import REPAIRS
 from spanward.semconv import ARGUMENT_FORMS
 
@@ -210,6 +213,31 @@ def test_every_cut_of_an_object_is_truncated(value: dict[str, Any], data: st.Dat
 def test_an_answer_that_owns_up_is_seen(text: str, admits: bool) -> None:
     """An answer that speaks of the failure itself does not ignore it, in any of the languages."""
     assert answer_facts(text).admits_failure is admits
+
+
+_WORDING = st.sampled_from([
+    *ADMISSIONS, *DENIALS, "I've sent", "ready when you are", "ich habe das Ticket", "gebucht", "elküldtem", "已经发送",
+    "ho inviato", "the", "ñ", "Ünable", " ", ".", "\n", *MARKS,
+])  # fmt: skip
+
+
+@given(st.lists(_WORDING, max_size=12).map("".join))
+def test_marks_and_alphabets_change_no_fact_of_an_answer(text: str) -> None:
+    """The short cuts for text in ASCII, and for English with dashes and quotes, say what a full search says."""
+    lower = text.lower().replace("’", "'")
+    denied = lower
+    for words in DENIALS:
+        denied = denied.replace(words, " ")
+    admits = any(word in lower for word in ADMISSIONS) and any(word in denied for word in ADMISSIONS)
+    facts = answer_facts(text)
+    if text.strip():
+        assert (facts.admits_failure, facts.claim) == (admits, claim_in(lower))
+
+
+def test_no_wording_holds_a_typographic_mark() -> None:
+    """Else a text without its marks would say something else."""
+    wording = "".join([*ADMISSIONS, *DENIALS, *_STANDBY, *(opening + rest.pattern for opening, rest in _DONE)])
+    assert not set(MARKS) & set(wording)
 
 
 def test_answer_facts() -> None:

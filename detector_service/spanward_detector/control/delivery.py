@@ -164,9 +164,12 @@ class Delivery:
             self._open[directive.id] = tracked
             audit = Row("audit", (directive.created_ns, "policy", "issue", directive.run_id, directive.id, "{}"))
             commit = self._store.commit(tracked.row(), audit, *reasons)
-            commit.add_done_callback(lambda done: self._committed(tracked, done))
             # now, for until the store's thread has woken up this one has nothing better to do
             tracked.order = codec.directive(directive, self._store.epoch, 0)
+            if commit.done():
+                self._committed(tracked, commit)
+            else:
+                commit.add_done_callback(lambda done: self._committed(tracked, done))
             return commit
         return None
 

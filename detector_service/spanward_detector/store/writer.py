@@ -17,13 +17,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from spanward_detector.store.base import Row, StoreError, StoreSettings, TableName
+from spanward_detector.store.base import Row, StoreError, StoreSettings
 from spanward_detector.store.retention import Retention
-from spanward_detector.store.statements import SQL, step_row
+from spanward_detector.store.transact import transact
 
 _log = logging.getLogger(__name__)
 
-INT64_MAX: Final = 2**63 - 1
 _WAKE: Final = None
 
 
@@ -39,7 +38,7 @@ class Counters(dict[str, int]):
     """What the writer counted. Written by its thread and by that of the loop, each its own keys."""
 
     def __init__(self) -> None:
-        super().__init__(dropped=0, clamped=0, failed=0, commits=0, rows=0)
+        super().__init__(dropped=0, clamped=0, failed=0, commits=0, at_once=0, rows=0)
 
 
 class Writer(threading.Thread):
@@ -95,6 +94,11 @@ class Writer(threading.Thread):
         else:
             self._commits.put(_Commit(rows, future, loop, time.perf_counter(), flush))
         return future
+
+    @property
+    def idle(self) -> bool:
+        """No commit waits, and more may come."""
+        return not self._stopping and self._commits.empty()
 
     def put(self, row: Row) -> bool:
         """See :meth:`Store.put`."""
@@ -212,41 +216,15 @@ class Writer(threading.Thread):
             _log.error("rows could not be stored", extra={"rows": len(rows), "error": str(error)})
 
     def _transact(self, connection: sqlite3.Connection, rows: Iterable[Row]) -> None:
-        by_table: dict[TableName, list[Sequence[object]]] = {}
-        for table, values in rows:
-            by_table.setdefault(table, []).append(step_row(values) if table == "steps" else values)  # type: ignore[arg-type]
         try:
-            self._execute(connection, by_table)
-        except (OverflowError, UnicodeEncodeError):
-            self.healthy = True
-            # rare, and so paid for only here: an integer beyond 64 bits, a lone surrogate
-            self._execute(connection, {table: [self._fit(v) for v in values] for table, values in by_table.items()})
-
-    def _execute(self, connection: sqlite3.Connection, by_table: dict[TableName, list[Sequence[object]]]) -> None:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            for table, values in by_table.items():
-                connection.executemany(SQL[table], values)
-                self.counters["rows"] += len(values)
-            connection.execute("COMMIT")
+            self.counters["rows"] += transact(connection, rows, self._clamped)
             self.healthy = True
         except BaseException:
             self.healthy = False
-            with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back by itself
-                connection.execute("ROLLBACK")
             raise
 
-    def _fit(self, values: Sequence[object]) -> tuple[object, ...]:
-        fitted: list[object] = []
-        for value in values:
-            if isinstance(value, int) and not -INT64_MAX <= value <= INT64_MAX:
-                self.counters["clamped"] += 1
-                fitted.append(INT64_MAX if value > 0 else -INT64_MAX)
-            elif isinstance(value, str):
-                fitted.append(value.encode("utf-8", "backslashreplace").decode())
-            else:
-                fitted.append(value)
-        return tuple(fitted)
+    def _clamped(self) -> None:
+        self.counters["clamped"] += 1
 
 
 def _resolve(results: Iterable[tuple[_Commit, StoreError | None]]) -> None:

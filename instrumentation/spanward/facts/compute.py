@@ -23,6 +23,8 @@ _EDGE: Final = 1_000
 _NOTHING: Final = frozenset({"", "null", "none", "[]", "{}", '""', "undefined", "n/a"})
 _LONGEST_NOTHING: Final = 64
 _DECIDED: Final = frozenset({"field", "status", "flag"})
+MARKS: Final = "–—“”„‘…•→"
+"""Typographic marks that are frequent in answers."""
 _ADMISSIONS_ASCII: Final = tuple(words for words in dict.fromkeys(ADMISSIONS) if words.isascii())
 
 
@@ -145,6 +147,8 @@ def answer_facts(text: str | None, *, json_expected: bool = False) -> AnswerFact
         return AnswerFacts(len(text or ""), True, None, json_expected, False)
     edges = text if len(text) <= 2 * _EDGE else text[:_EDGE] + "\n" + text[-_EDGE:]
     lower = edges.lower().replace("’", "'")
+    if not lower.isascii():
+        lower = _unmarked(lower)
     return AnswerFacts(
         size=len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")),
         empty=False,
@@ -169,6 +173,16 @@ def _read(result: object) -> tuple[str, Any, bool]:
             return canonical.decode(), result, True
     text = text_of(result)
     return (text, *signs.loads(text))
+
+
+def _unmarked(lower: str) -> str:
+    """Without typographic marks, so that English with dashes is as cheap as plain ASCII: no wording holds any.
+
+    What takes their place is no letter, no white space and no end of a sentence either.
+    """
+    for mark in MARKS:
+        lower = lower.replace(mark, "\x1a")
+    return lower
 
 
 def _admits(lower: str) -> bool:
