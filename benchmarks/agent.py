@@ -29,11 +29,7 @@ def summary(times_ms: list[float], lost: int) -> dict[str, Any]:
 
 
 def gated(rounds: int, control: str, spans: str) -> dict[str, Any]:
-    """From the tool's return (it raises) to the gate's return (with feedback in place of the exception).
-
-    Each round is a run of its own, for a run has only so many repairs. The pause is between its start and the call,
-    where an agent asks its model.
-    """
+    """From the tool's return (it raises) to the gate's return (with feedback in place of the exception)."""
     import spanward
 
     spanward.instrument_agent(
@@ -50,7 +46,6 @@ def gated(rounds: int, control: str, spans: str) -> dict[str, Any]:
     times, lost = [], 0
     for n in range(rounds + WARM):
         with spanward.run("bench"):
-            time.sleep(GAP_S)
             try:
                 book(f"r{n}")
             except RuntimeError:
@@ -58,6 +53,7 @@ def gated(rounds: int, control: str, spans: str) -> dict[str, Any]:
             else:
                 if n >= WARM:
                     times.append((time.perf_counter() - failed_at) * 1e3)
+        time.sleep(GAP_S)
     spanward.shutdown()
     return summary(times, lost)
 
