@@ -118,7 +118,7 @@ class _Routes:
 
     async def runs(self, request: Request) -> Response:
         limit = request.query_params.get("limit", "200")
-        if not limit.isdecimal() or not 1 <= int(limit) <= _MAX_RUNS:
+        if not limit.isdecimal() or len(limit) > len(str(_MAX_RUNS)) or not 1 <= int(limit) <= _MAX_RUNS:
             return _problem(400, "bad_limit", f"limit must be a whole number from 1 to {_MAX_RUNS}")
 
         def read() -> list[Record]:
@@ -258,8 +258,16 @@ class Guard:
         if self._allowed is not None and _name(host) not in self._allowed:
             return _problem(403, "host", "not served under this name")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _netloc(origin) != host.lower():
             return _problem(403, "origin", "not served to pages of other origins")
+        return None
+
+
+def _netloc(origin: str) -> str | None:
+    """Host and port of an ``Origin`` header; None when it is no URL."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
         return None
 
 

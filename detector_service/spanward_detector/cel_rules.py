@@ -30,10 +30,17 @@ COUNTERS: Final[Counter[str]] = Counter()
 """``slow`` and ``broken``: rules switched off; ``failed``: evaluations whose data did not fit."""
 
 HELPERS: Final = ("called", "before", "count")
-_STRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
+_STRING: Final = re.compile(
+    r"//[^\r\n]*"
+    r"|(?<![A-Za-z0-9_])[bB]?[rR](?:\"\"\".*?\"\"\"|'''.*?'''|\"[^\"\r\n]*\"|'[^'\r\n]*')"
+    r"|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|\"(?:\\.|[^\"\\\r\n])*\"|'(?:\\.|[^'\\\r\n])*'",
+    re.DOTALL,
+)
+"""Comments, raw texts and other texts, told apart as the library does: what stands in them costs nothing."""
 _MACRO: Final = re.compile(r"\.\s*(?:all|exists|exists_one|existsOne|map|filter)\s*$")
 _ROOTS: Final = frozenset({"step", "run"})
-_NEWLINES: Final = re.compile(r"\s*\n[\s|.^]*")
+_NEWLINES: Final = re.compile(r"\n[\s|.^]*")
+_MAX_SAID: Final = 1000
 
 
 class CelError(ValueError):
@@ -105,7 +112,8 @@ def program(source: str) -> Program:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
-        said = _NEWLINES.sub(" ", str(error).partition("ERROR: ")[2] or str(error))[:200]
+        whole = str(error)
+        said = _NEWLINES.sub(" ", (whole.partition("ERROR: ")[2] or whole)[:_MAX_SAID])[:200]
         raise CelError(
             f"not CEL: {said}", 'write an expression like step.action == "send" && !run.called("check")'
         ) from None

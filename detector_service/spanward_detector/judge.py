@@ -177,7 +177,7 @@ class LlmJudge:
 
     def _work(self, policy: JudgePolicy, body: bytes, key: str, run_id: str, doubt: Finding) -> None:
         try:
-            opinion = _opinion(self._ask(policy, body))
+            opinion = read_opinion(self._ask(policy, body))
         except (OSError, ValueError) as error:  # no answer, a bad status, or no JSON in it
             self.counters["unreadable" if isinstance(error, ValueError) else "failed"] += 1
             _log.info("the judge gave no answer", extra={"error": type(error).__name__})
@@ -253,7 +253,7 @@ def _body(policy: JudgePolicy, question: Mapping[str, Any]) -> bytes:
     )
 
 
-def _opinion(body: bytes) -> Opinion:
+def read_opinion(body: bytes) -> Opinion:
     """The opinion in a chat completion.
 
     Raises:
@@ -265,7 +265,7 @@ def _opinion(body: bytes) -> Opinion:
         verdict, confidence = said["verdict"], said["confidence"]
     except (KeyError, IndexError, TypeError) as error:
         raise ValueError("not an opinion") from error
-    known = verdict == "fine" or verdict in _FAILURES
+    known = verdict == "fine" or (isinstance(verdict, str) and verdict in _FAILURES)
     if not known or isinstance(confidence, bool) or not isinstance(confidence, int | float):
         raise ValueError("not an opinion")
     return Opinion(verdict, min(1.0, max(0.0, float(confidence))))

@@ -102,7 +102,8 @@ class Schema:
                 if not values:
                     return _ALL_TYPES
                 found.update(json_type(value) for value in values)
-            found.update(item for item in ([stated] if isinstance(stated, str) else _list(stated)))
+            named = [stated] if isinstance(stated, str) else _list(stated)
+            found.update(name for name in named if isinstance(name, str))
         return frozenset(found) or _ALL_TYPES
 
     def _follow(self, reference: str) -> object:

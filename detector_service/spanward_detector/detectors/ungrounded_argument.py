@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import orjson
+from spanward.facts import text_of
 
 from spanward_detector.detectors.base import On, finding
 from spanward_detector.failures import Mode, Severity
@@ -171,4 +172,4 @@ def _part_is_known(value: str, heard: Heard) -> bool:
 def _declared(run: Run, step: Step, value: str) -> bool:
     """The tool's own schema names the value."""
     schema = (step.declared_tools or run.declared).get(step.action)
-    return schema is not None and f'"{value}"' in orjson.dumps(schema).decode()
+    return schema is not None and f'"{value}"' in text_of(schema)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
+from spanward.facts import text_of
 from spanward.facts.commands import Destruction, in_command
 from spanward.facts.reach import touched
 from spanward.facts.scope import Scope
@@ -23,6 +24,7 @@ from spanward_detector.sections import NOTHING, SECTION, ArgumentRule, ScopePoli
 if TYPE_CHECKING:
     from spanward_detector.run import Run
 
+_MAX_DEPTH: Final = 16
 _NO_SCOPE: Final = ScopePolicy()
 _TURNS_BACK: Final = frozenset({"rollback", "restore", "revert", "undo", "checkpoint", "rewind", "reset"})
 _WHOLE: Final = re.compile(r"(?:\./|\.\./)*(?:\.|\.\.|\*|:/|~|~/|~/\*)/?|.*/\.git/?|\.git/?")
@@ -202,9 +204,9 @@ def _has_paths(stated: object) -> bool:
     return isinstance(stated, Mapping) and "paths" in stated
 
 
-def _texts(value: object) -> list[str]:
+def _texts(value: object, depth: int = 0) -> list[str]:
     if value is None:
         return []
-    if isinstance(value, list):
-        return [text for item in value[:256] for text in _texts(item)]
-    return [value if isinstance(value, str) else orjson.dumps(value).decode()]
+    if isinstance(value, list) and depth < _MAX_DEPTH:
+        return [text for item in value[:256] for text in _texts(item, depth + 1)]
+    return [value if isinstance(value, str) else text_of(value)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +16,7 @@ import orjson
 from spanward.facts import answer_facts, arguments_facts, digest, foreign_text_tool, result_facts
 
 from spanward_detector.model import Kind, SpanRef, Step, ToolCall
+from spanward_detector.normalize.messages import dump
 from spanward_detector.normalize.reading import CONTROL_FLOW, TIMEOUTS, class_name
 
 KEYS: Final = frozenset({"trace_id", "step", "kind"})
@@ -126,7 +128,7 @@ def _lines(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         while True:
             try:
                 line = stream.readline(_LONGEST_LINE)
-            except (EOFError, OSError) as error:
+            except (EOFError, OSError, zlib.error) as error:
                 raise StepsError(f"line {number + 1}", f"damaged gzip data: {error}") from None
             if not line:
                 return
@@ -174,7 +176,7 @@ def _say(made: Sequence[Step], rows: Sequence[Mapping[str, Any]]) -> None:
     """What the system and the user said before a model call is what the model was told."""
     said: list[tuple[str, str]] = []
     for step, row in zip(made, rows, strict=True):
-        speaker = "user" if row["kind"] == "user" else "system" if row.get("name") in _SPEAKERS else ""
+        speaker = "user" if row["kind"] == "user" else "system" if _text(row.get("name")) in _SPEAKERS else ""
         if speaker and (text := _text(row.get("result"))):
             said.append((speaker, text))
         elif step.kind is Kind.LLM:
@@ -217,7 +219,7 @@ def _kind(row: Mapping[str, Any], traced: bool) -> Kind:
     if stated == "agent":
         if traced:
             return Kind.AGENT
-        return Kind.OTHER if row.get("name") in _SPEAKERS else Kind.DECISION
+        return Kind.OTHER if _text(row.get("name")) in _SPEAKERS else Kind.DECISION
     return Kind.OTHER
 
 
@@ -296,7 +298,7 @@ _SET: Final = {Kind.TOOL: _set_tool, Kind.LLM: _set_llm, Kind.AGENT: _set_agent}
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
     arguments = call.get("arguments")
-    text = arguments if isinstance(arguments, str) or arguments is None else orjson.dumps(arguments).decode()
+    text = dump(arguments)
     form = arguments_facts(text).label if text is not None else None
     return ToolCall(str(call.get("id") or ""), str(call.get("name") or ""), text, form)
 
@@ -309,8 +311,8 @@ def _arguments(raw: object) -> str | None:
     if isinstance(value, Mapping) and "sanitize_inputs_outputs" in value and "kwargs" in value:
         positional, named = value.get("args"), value["kwargs"]
         inner = {"args": positional, **named} if positional and isinstance(named, Mapping) else named
-        return orjson.dumps(inner).decode()
-    return raw if isinstance(raw, str) else orjson.dumps(raw).decode()
+        return dump(inner)
+    return dump(raw)
 
 
 def _parsed(raw: object) -> object:

@@ -36,11 +36,11 @@ def _unwrap(reading: Reading) -> None:
         reading.result = None
     elif not isinstance(value, Mapping):
         return
-    elif str(value.get("response_type", "")).startswith(_HANDLED):
+    elif msg.word(value.get("response_type")).startswith(_HANDLED):
         # The plug-in catches the exception, leaves the span's status unset and writes advice to the model, with a count
         # that makes equal failures look different.
         details = msg.dump(value.get("error_details"))
-        reading.failed, reading.error_type = True, str(value.get("error_type") or "")
+        reading.failed, reading.error_type = True, msg.word(value.get("error_type"))
         reading.error_text, reading.result = details, msg.dump({"error": details})
         count = value.get("retry_count")
         reading.attempt = count if isinstance(count, int) and count > 0 else 1

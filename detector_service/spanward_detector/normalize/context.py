@@ -125,4 +125,7 @@ def _only_value(arguments: str) -> str | None:
     if not isinstance(value, dict) or len(value) != 1:
         return None
     only = next(iter(value.values()))
-    return only if isinstance(only, str) else str(only)
+    try:
+        return str(only)
+    except RecursionError:  # nested so deep that nobody can have written it bare either
+        return None

@@ -42,7 +42,7 @@ def tool_message(value: object) -> ToolMessage | None:
         return None
     status = body.get("status")
     return ToolMessage(
-        msg.dump(body.get("content")), str(body["tool_call_id"] or ""), None if status is None else status == "error"
+        msg.dump(body.get("content")), msg.word(body["tool_call_id"]), None if status is None else status == "error"
     )
 
 
@@ -55,7 +55,7 @@ def message(item: object) -> list[Message]:
         return []
     role = msg.role_of(body.get("type") or body.get("role"))
     if role == "tool":
-        return [Message("tool", msg.dump(body.get("content")), call_id=str(body.get("tool_call_id") or ""))]
+        return [Message("tool", msg.dump(body.get("content")), call_id=msg.word(body.get("tool_call_id")))]
     calls = msg.openai_calls(body.get("tool_calls")) + msg.openai_calls(body.get("invalid_tool_calls"))
     content = body.get("content")
     if isinstance(content, list):
@@ -86,7 +86,7 @@ def generation(value: object) -> tuple[list[Message] | None, str]:
     if not isinstance(first, Mapping):
         return None, ""
     info = first.get("generation_info")
-    finish = str(info.get("finish_reason") or "") if isinstance(info, Mapping) else ""
+    finish = msg.word(info.get("finish_reason")) if isinstance(info, Mapping) else ""
     return message(first.get("message")), finish
 
 

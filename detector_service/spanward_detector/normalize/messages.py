@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import orjson
+from spanward.facts import text_of
 
 from spanward_detector.model import ToolCall
 
@@ -88,13 +89,18 @@ def dump(value: object) -> str | None:
         return value
     try:
         return orjson.dumps(value).decode()
-    except TypeError:
-        return str(value)
+    except TypeError:  # nested deeper than it writes
+        return text_of(value)
+
+
+def word(value: object) -> str:
+    """A name, an id or the like as text; "" for what is none, such as an object where its name should stand."""
+    return str(value) if isinstance(value, str | int | float) and value else ""
 
 
 def role_of(raw: object) -> str:
     """Normalizes a role."""
-    role = str(raw or "").lower()
+    role = word(raw).lower()
     if role in _USER_ROLES:
         return "user"
     if role in _REPLY_ROLES:
@@ -121,7 +127,7 @@ def unwrap_text(arguments: str | None) -> str | None:
 
 def call(call_id: object, name: object, arguments: object) -> ToolCall:
     """A tool call; arguments that were recorded parsed become text again."""
-    return ToolCall(str(call_id or ""), str(name or ""), dump(unwrap(arguments)))
+    return ToolCall(word(call_id), word(name), dump(unwrap(arguments)))
 
 
 def _openai_call(raw: object) -> ToolCall | None:
@@ -180,16 +186,18 @@ def from_parts(role: str, parts: Sequence[object], finish: object = "") -> list[
         if not isinstance(part, Mapping):
             continue
         kind = part.get("type")
+        if kind is not None and not isinstance(kind, str):
+            continue
         if kind in _CALL_PARTS:
             if (made := _openai_call(part)) is not None:
                 calls.append(made)
         elif kind in _RESULT_PARTS:
             call_id = part.get("id") or part.get("call_id") or part.get("toolCallId") or part.get("tool_use_id")
-            found.append(Message("tool", _result_of(part), call_id=str(call_id or "")))
+            found.append(Message("tool", _result_of(part), call_id=word(call_id)))
         elif kind in ("text", "output_text", "input_text", None) and (text := _part_text(part)) is not None:
             texts.append(text)
     if texts or calls or not found:
-        found.insert(0, Message(role, "\n".join(texts) if texts else None, tuple(calls), finish=str(finish or "")))
+        found.insert(0, Message(role, "\n".join(texts) if texts else None, tuple(calls), finish=word(finish)))
     return found
 
 
@@ -206,14 +214,14 @@ def from_object(raw: object) -> list[Message]:
     if not role and kind == "function_call":
         return [Message("assistant", None, (call(raw.get("call_id"), raw.get("name"), raw.get("arguments")),))]
     if not role and kind == "function_call_output":
-        return [Message("tool", dump(raw.get("output")), call_id=str(raw.get("call_id") or ""))]
+        return [Message("tool", dump(raw.get("output")), call_id=word(raw.get("call_id")))]
     content = raw.get("content")
     calls = openai_calls(raw.get("tool_calls"))
     if isinstance(content, list):
         found = from_parts(role, content, finish)
         return [m._replace(calls=m.calls + calls) if i == 0 and m.role == role else m for i, m in enumerate(found)]
-    call_id = str(raw.get("tool_call_id") or raw.get("id") or "") if role == "tool" else ""
-    return [Message(role, dump(content), calls, call_id, str(finish or ""))]
+    call_id = word(raw.get("tool_call_id") or raw.get("id")) if role == "tool" else ""
+    return [Message(role, dump(content), calls, call_id, word(finish))]
 
 
 def from_value(value: object) -> list[Message] | None:

@@ -107,7 +107,7 @@ def _finish(attrs: Attrs, output: str | None) -> str:
         return stated or ""
     value = msg.parse(output)
     try:
-        return str(value["choices"][0]["finish_reason"] or "")  # type: ignore[index]
+        return msg.word(value["choices"][0]["finish_reason"])  # type: ignore[index]
     except (KeyError, IndexError, TypeError):
         return ""
 
@@ -119,7 +119,7 @@ def _llm(span: RawSpan) -> Reading:
     parameters = parameters if isinstance(parameters, Mapping) else {}
     limit = next((parameters[key] for key in _LIMITS if parameters.get(key)), 0)
     reading = Reading(Kind.LLM)
-    reading.model = attrs.text("llm.model_name") or str(parameters.get("model") or "")
+    reading.model = attrs.text("llm.model_name") or msg.word(parameters.get("model"))
     reading.action = reading.model
     reading.request = _messages(attrs, keys, _INPUT)
     reading.reply = _reply(attrs, keys)
@@ -131,7 +131,7 @@ def _llm(span: RawSpan) -> Reading:
     reading.output_tokens = attrs.int("llm.token_count.completion") or 0
     reading.max_tokens = limit if isinstance(limit, int) else 0
     wanted = parameters.get("response_format")
-    reading.json_expected = isinstance(wanted, Mapping) and str(wanted.get("type", "")).startswith("json")
+    reading.json_expected = isinstance(wanted, Mapping) and msg.word(wanted.get("type")).startswith("json")
     return reading
 
 

@@ -119,7 +119,7 @@ def _arguments(raw: str | None) -> tuple[str | None, str]:
     if not isinstance(value, Mapping) or not ("input_str" in value or "inputs" in value):
         return msg.unwrap_text(raw), ""
     extra = value.get("kwargs")
-    call_id = str(extra.get("tool_call_id") or "") if isinstance(extra, Mapping) else ""
+    call_id = msg.word(extra.get("tool_call_id")) if isinstance(extra, Mapping) else ""
     inputs = value.get("inputs")
     if inputs is not None:
         return msg.dump(inputs), call_id
@@ -155,7 +155,7 @@ def _agent(attrs: Attrs) -> Reading:
         reading.answer = state[-1].text if state[-1].role == "assistant" else None
     metadata = given.get("metadata") if isinstance(given, Mapping) else None
     if isinstance(metadata, Mapping):  # 0.40 writes the session nowhere else
-        reading.conversation_id = str(metadata.get("thread_id") or metadata.get("session_id") or "")
+        reading.conversation_id = msg.word(metadata.get("thread_id") or metadata.get("session_id"))
     return reading
 
 

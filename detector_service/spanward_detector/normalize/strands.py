@@ -35,7 +35,7 @@ def _blocks(role: str, value: object) -> list[Message]:
             calls.append(msg.call(use.get("toolUseId"), use.get("name"), use.get("input")))
         elif isinstance(result := block.get("toolResult"), Mapping):
             text = msg.blocks_text(result.get("content"))
-            results.append(Message("tool", text, call_id=str(result.get("toolUseId") or "")))
+            results.append(Message("tool", text, call_id=msg.word(result.get("toolUseId"))))
     if texts or calls or not results:
         results.insert(0, Message(role, "\n".join(texts) if texts else None, tuple(calls)))
     return results
@@ -112,4 +112,4 @@ def steps(span: RawSpan, ctx: TraceContext) -> list[Step]:
 
 
 def _names(value: object) -> dict[str, object] | None:
-    return {str(name): None for name in value} if isinstance(value, list) and value else None
+    return {name: None for name in map(msg.word, value) if name} if isinstance(value, list) and value else None

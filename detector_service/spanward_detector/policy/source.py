@@ -9,7 +9,10 @@ from typing import Final, NamedTuple
 
 import yaml
 
-MAX_BYTES: Final = 1 << 20
+MAX_BYTES: Final = 1 << 18
+MAX_DEPTH: Final = 24
+_LOADER: Final[type[yaml.SafeLoader] | type[yaml.CSafeLoader]] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The compiled one where there is one: it is ten times faster."""
 Path = tuple[str | int, ...]
 
 
@@ -60,38 +63,53 @@ def parse(text: str) -> Source:
 
     Raises:
         PolicyError: not YAML, too large, an alias or anchor (a few hundred bytes of those unfold to gigabytes), a key
-            that stands twice, or a key that is not text.
+            that stands twice, or nested too deep, or a key that is not text.
     """
     if len(text.encode(errors="surrogatepass")) > MAX_BYTES:
-        raise PolicyError([Problem(0, "larger than 1 MiB", "split it, or remove what is not policy")])
+        raise PolicyError([Problem(0, "larger than 256 KiB", "split it, or remove what is not policy")])
     try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                line = event.start_mark.line + 1 if event.start_mark else 0
-                raise PolicyError([Problem(line, "aliases and anchors are not allowed", "write the value out")])
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        _look_over(text)
+        node = yaml.compose(text, Loader=_LOADER)
         if node is None:
             return Source({}, {})
         lines: dict[Path, int] = {}
-        problems = list(_walk(node, (), lines))
+        constructor = yaml.constructor.SafeConstructor()
+        problems = list(_walk(node, (), lines, constructor))
         if problems:
             raise PolicyError(problems)
-        loader = yaml.SafeLoader(text)
-        try:
-            return Source(loader.construct_document(node), lines)
-        finally:
-            loader.dispose()
+        return Source(constructor.construct_document(node), lines)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 0
         raise PolicyError([Problem(line, f"not YAML: {getattr(error, 'problem', None) or error}")]) from None
-    except RecursionError:
-        raise PolicyError([Problem(0, "nested too deep", "a policy needs five levels at most")]) from None
 
 
-def _walk(node: yaml.Node, path: Path, lines: dict[Path, int]) -> Iterator[Problem]:
+def _look_over(text: str) -> None:
+    """Refuses what would be costly to build, before anything is built."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        line = event.start_mark.line + 1 if event.start_mark else 0
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise PolicyError([Problem(line, "aliases and anchors are not allowed", "write the value out")])
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise PolicyError([Problem(line, "nested too deep", "a policy needs five levels at most")])
+
+
+def _walk(
+    node: yaml.Node, path: Path, lines: dict[Path, int], constructor: yaml.constructor.SafeConstructor
+) -> Iterator[Problem]:
     lines[path] = node.start_mark.line + 1
-    if isinstance(node, yaml.MappingNode):
+    if isinstance(node, yaml.ScalarNode):
+        try:
+            constructor.construct_object(node)
+        except (ValueError, LookupError, AttributeError):  # "!!int x", a month 13, a number of 5,000 digits
+            kind = node.tag.rpartition(":")[2]
+            yield Problem(lines[path], f"{node.value[:40]!r} is not a value of the type {kind}", "put it in quotes")
+    elif isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key_node, value_node in node.value:
             key = key_node.value
@@ -102,11 +120,11 @@ def _walk(node: yaml.Node, path: Path, lines: dict[Path, int]) -> Iterator[Probl
             if key in seen:
                 yield Problem(line, f"{key!r} stands twice", "keep one")
             seen.add(key)
-            yield from _walk(value_node, (*path, key), lines)
+            yield from _walk(value_node, (*path, key), lines, constructor)
             lines[*path, key] = line
     elif isinstance(node, yaml.SequenceNode):
         for n, item in enumerate(node.value):
-            yield from _walk(item, (*path, n), lines)
+            yield from _walk(item, (*path, n), lines, constructor)
 
 
 def instead(word: str, known: Iterable[str]) -> str:

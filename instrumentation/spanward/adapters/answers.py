@@ -125,6 +125,12 @@ def pick(value: object, *path: str | int) -> Any:
     return value
 
 
+def word(value: object, *path: str | int) -> str:
+    """The text at a path; ``""`` where there is none, or something else."""
+    found = pick(value, *path)
+    return found if isinstance(found, str) else ""
+
+
 def put(owner: object, key: str, value: object) -> None:
     """Sets a field of an object or a dictionary."""
     if isinstance(owner, dict):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from spanward.adapters.answers import Answer, pick, text_of
+from spanward.adapters.answers import Answer, pick, text_of, word
 
 Part = dict[str, Any]
 _TOOL_RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -30,14 +30,14 @@ def definitions(tools: Sequence[object]) -> str:
 
 
 def _role(message: object) -> str:
-    kind = pick(message, "type")
+    kind = word(message, "type")
     if kind in _TOOL_RESULTS:
         return "tool"
     return str(pick(message, "role") or "assistant")
 
 
 def _parts(message: object) -> Iterator[Part]:
-    kind = pick(message, "type")
+    kind = word(message, "type")
     if kind in _TOOL_CALLS:
         arguments = pick(message, "arguments") or pick(message, "input")
         yield _call(pick(message, "call_id"), pick(message, "name"), arguments)

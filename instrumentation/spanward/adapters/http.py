@@ -91,9 +91,9 @@ def retry_after_ms(headers: Mapping[str, str], now: datetime) -> int | None:
 def _until(text: str, served: str, now: datetime) -> float | None:
     try:
         then = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter for numbers that no date has
         return None
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         now = parsedate_to_datetime(served)
     try:
         return (then - now).total_seconds() * 1000

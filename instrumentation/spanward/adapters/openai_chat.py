@@ -14,6 +14,7 @@ from spanward.adapters.answers import (
     put,
     text_of,
     whole_number,
+    word,
 )
 
 PATH = "/chat/completions"
@@ -26,7 +27,7 @@ def asked(body: Body) -> Asked:
     return Asked(
         model=str(body.get("model") or ""),
         max_tokens=whole_number(limit if limit is not None else body.get("max_tokens")),
-        json_expected=pick(body, "response_format", "type") in {"json_object", "json_schema"},
+        json_expected=word(body, "response_format", "type") in {"json_object", "json_schema"},
         tools={
             str(pick(tool, "function", "name")): pick(tool, "function", "parameters")
             for tool in declared
@@ -58,8 +59,8 @@ def rewrite(reply: object, arguments: Mapping[str, str]) -> None:
     """Puts other arguments into the reply, in place."""
     for call in items(pick(reply, "choices", 0, "message", "tool_calls")):
         function = pick(call, "function")
-        if function is not None and pick(call, "id") in arguments:
-            put(function, "arguments", arguments[pick(call, "id")])
+        if function is not None and word(call, "id") in arguments:
+            put(function, "arguments", arguments[word(call, "id")])
 
 
 def degrade(reply: object, text: str) -> None:
@@ -102,7 +103,7 @@ def with_results(body: Body, texts: Mapping[str, str]) -> Body:
         **body,
         "messages": [
             {**message, "content": texts[message["tool_call_id"]]}
-            if isinstance(message, Mapping) and message.get("role") == "tool" and message.get("tool_call_id") in texts
+            if isinstance(message, Mapping) and message.get("role") == "tool" and word(message, "tool_call_id") in texts
             else message
             for message in items(body.get("messages"))
         ],

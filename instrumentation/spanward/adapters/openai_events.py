@@ -7,7 +7,7 @@ or replaced. One collector serves one streamed reply and is not shared between t
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from spanward.adapters.answers import items, pick, put
+from spanward.adapters.answers import items, pick, put, whole_number, word
 
 Fate = Literal["pass", "keep", "release"]
 """Of an event: to the user at once, past what is kept; kept back; or to the user behind all that was kept."""
@@ -62,8 +62,8 @@ class ChatCollector:
         if self._resumed and pick(delta, "role"):
             # Readers that add up deltas would make it "assistantassistant".
             put(delta, "role", None)
-        self._text.append(pick(delta, "content") or "")
-        self._refusal.append(pick(delta, "refusal") or "")
+        self._text.append(word(delta, "content"))
+        self._refusal.append(word(delta, "refusal"))
         self._finish = pick(choice, "finish_reason") or self._finish
         calls = items(pick(delta, "tool_calls"))
         for piece in calls:
@@ -71,13 +71,13 @@ class ChatCollector:
         return "keep" if calls or self._finish else "pass"
 
     def _add(self, piece: object) -> None:
-        call = self._calls.setdefault(int(pick(piece, "index") or 0), {"id": "", "type": "function"})
-        call["id"] = call["id"] or pick(piece, "id") or ""
+        call = self._calls.setdefault(whole_number(pick(piece, "index")) or 0, {"id": "", "type": "function"})
+        call["id"] = call["id"] or word(piece, "id")
         for kind, field in (("function", "arguments"), ("custom", "input")):
             if (part := pick(piece, kind)) is not None:
                 inner = call.setdefault(kind, {"name": "", field: ""})
-                inner["name"] += pick(part, "name") or ""
-                inner[field] += pick(part, field) or ""
+                inner["name"] += word(part, "name")
+                inner[field] += word(part, field)
 
     def reply(self) -> object:
         message = {
@@ -92,7 +92,7 @@ class ChatCollector:
         texts = {index: arguments[call["id"]] for index, call in self._calls.items() if call["id"] in arguments}
         for event in kept:
             for piece in items(pick(event, "choices", 0, "delta", "tool_calls")):
-                index = int(pick(piece, "index") or 0)
+                index = whole_number(pick(piece, "index")) or 0
                 if index in texts and (function := pick(piece, "function")) is not None:
                     # The first piece carries the whole; the rest stay, emptied, so that their number is unchanged.
                     put(function, "arguments", texts[index])
@@ -130,7 +130,7 @@ class ResponsesCollector:
             self._reply = whole
         if kind == "response.output_item.done":
             self._items.append(pick(event, "item"))
-        item = pick(event, "item", "type")
+        item = word(event, "item", "type")
         self._calling = self._calling or item in {"function_call", "custom_tool_call"}
         quiet = not self._speaking and (kind in self._OPENING or item == "reasoning")
         if self._calling or quiet or kind in self._CLOSING:
@@ -145,10 +145,10 @@ class ResponsesCollector:
         return {**known, "output": self._items}
 
     def rewrite(self, kept: Sequence[object], arguments: Mapping[str, str]) -> None:
-        ids = {pick(item, "id"): pick(item, "call_id") for item in self._items if pick(item, "call_id") in arguments}
+        ids = {word(item, "id"): word(item, "call_id") for item in self._items if word(item, "call_id") in arguments}
         begun: set[object] = set()
         for event in kept:
-            kind, item_id = pick(event, "type"), pick(event, "item_id")
+            kind, item_id = word(event, "type"), word(event, "item_id")
             if kind == "response.function_call_arguments.delta" and item_id in ids:
                 put(event, "delta", "" if item_id in begun else arguments[ids[item_id]])
                 begun.add(item_id)
@@ -156,5 +156,5 @@ class ResponsesCollector:
                 put(event, "arguments", arguments[ids[item_id]])
             finished = [pick(event, "item")] if kind == "response.output_item.done" else []
             for item in (*finished, *items(pick(event, "response", "output"))):
-                if pick(item, "call_id") in arguments:
-                    put(item, "arguments", arguments[pick(item, "call_id")])
+                if word(item, "call_id") in arguments:
+                    put(item, "arguments", arguments[word(item, "call_id")])

@@ -14,6 +14,7 @@ from spanward.adapters.answers import (
     put,
     text_of,
     whole_number,
+    word,
 )
 
 PATH = "/responses"
@@ -28,7 +29,7 @@ def asked(body: Body) -> Asked:
     return Asked(
         model=str(body.get("model") or ""),
         max_tokens=whole_number(body.get("max_output_tokens")),
-        json_expected=pick(body, "text", "format", "type") in {"json_object", "json_schema"},
+        json_expected=word(body, "text", "format", "type") in {"json_object", "json_schema"},
         tools={str(tool["name"]): tool.get("parameters") for tool in declared if _is_function(tool)},
         other_tools=frozenset(str(tool.get("name") or tool.get("type")) for tool in declared if not _is_function(tool)),
         messages=_input(body),
@@ -50,7 +51,7 @@ def answer(reply: object) -> Answer:
                 str(pick(item, "arguments") or "") if pick(item, "type") == "function_call" else None,
             )
             for item in output
-            if pick(item, "type") in _CALLS
+            if word(item, "type") in _CALLS
         ),
         finish_reasons=tuple(str(word) for word in (reason or status,) if word),
         response_id=str(pick(reply, "id") or ""),
@@ -64,8 +65,8 @@ def answer(reply: object) -> Answer:
 def rewrite(reply: object, arguments: Mapping[str, str]) -> None:
     """Puts other arguments into the reply, in place."""
     for item in items(pick(reply, "output")):
-        if pick(item, "type") == "function_call" and pick(item, "call_id") in arguments:
-            put(item, "arguments", arguments[pick(item, "call_id")])
+        if pick(item, "type") == "function_call" and word(item, "call_id") in arguments:
+            put(item, "arguments", arguments[word(item, "call_id")])
 
 
 def degrade(reply: object, text: str) -> None:
@@ -84,7 +85,7 @@ def replan(body: Body, reply: object, results: Mapping[str, str], notice: str) -
     old ones would be refused or stand there twice.
     """
     output = items(pick(reply, "output"))
-    kinds = {pick(item, "call_id"): pick(item, "type") for item in output if pick(item, "type") in _CALLS}
+    kinds = {word(item, "call_id"): pick(item, "type") for item in output if word(item, "type") in _CALLS}
     told: list[dict[str, Any]] = [
         {"type": f"{kinds.get(call_id) or 'function_call'}_output", "call_id": call_id, "output": text}
         for call_id, text in results.items()
@@ -103,7 +104,7 @@ def tool_messages(body: Body) -> Iterable[ToolMessage]:
     return (
         ToolMessage(str(pick(item, "call_id")), text_of(pick(item, "output")))
         for item in _input(body)
-        if pick(item, "type") in _RESULTS and pick(item, "call_id")
+        if word(item, "type") in _RESULTS and pick(item, "call_id")
     )
 
 
@@ -113,7 +114,7 @@ def with_results(body: Body, texts: Mapping[str, str]) -> Body:
         **body,
         "input": [
             {**item, "output": texts[item["call_id"]]}
-            if isinstance(item, Mapping) and item.get("type") in _RESULTS and item.get("call_id") in texts
+            if isinstance(item, Mapping) and word(item, "type") in _RESULTS and word(item, "call_id") in texts
             else item
             for item in _input(body)
         ],

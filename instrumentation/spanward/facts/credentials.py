@@ -67,7 +67,7 @@ def _signed(whole: str, _part: str) -> bool:
         head, body = orjson.loads(header), orjson.loads(claims)
     except (ValueError, binascii.Error):
         return False
-    named = isinstance(head, dict) and head.get("alg") in _MAC
+    named = isinstance(head, dict) and isinstance(head.get("alg"), str) and head["alg"] in _MAC
     return named and isinstance(body, dict) and _SAMPLE_JWT.search(claims.decode("utf-8", "replace")) is None
 
 

@@ -95,7 +95,7 @@ def touched(arguments: object) -> Touched:
             tables[text.strip().lower()] = None
         elif (url := _URL.fullmatch(text.strip())) is not None:
             if url[1].lower() == "file":
-                paths[urlsplit(text.strip()).path] = None
+                paths[_path_of(text.strip())] = None
             elif host := host_of(text):
                 hosts[host] = None
         elif words & _HOSTS:
@@ -113,6 +113,14 @@ def host_of(url: str) -> str:
         return (urlsplit(url.strip().replace("\\", "/")).hostname or "").rstrip(".").lower()
     except ValueError:
         return ""
+
+
+def _path_of(url: str) -> str:
+    """Path in a URL of a file, also of one whose host is no host."""
+    try:
+        return urlsplit(url).path
+    except ValueError:
+        return "/" + url.partition("://")[2].partition("/")[2]
 
 
 def _values(arguments: Mapping[Any, Any]) -> Iterator[tuple[frozenset[str], str]]:
