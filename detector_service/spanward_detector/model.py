@@ -174,6 +174,14 @@ class Step:
         """Never negative, whatever the clocks say."""
         return max(0, self.end_ns - self.start_ns) / 1e6
 
+    def content(self) -> int:
+        """Characters of content that it holds, roughly: what it costs to keep."""
+        size = len(self.arguments or "") + len(self.result or "") + len(self.answer or "")
+        if self.said or self.tool_messages or self.calls:
+            texts = (text for pairs in (self.said, self.tool_messages) for _, text in pairs)
+            size += sum(map(len, texts)) + sum(len(call.arguments or "") for call in self.calls)
+        return size
+
 
 class Finding(NamedTuple):
     """What a detector saw. Not an action.

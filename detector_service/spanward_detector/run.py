@@ -107,6 +107,11 @@ class Run:
         return self.memory.steps
 
     @property
+    def content(self) -> int:
+        """Characters of content that its steps hold."""
+        return self._window.content
+
+    @property
     def recent(self) -> Sequence[Step]:
         """The last steps in order, oldest first."""
         return [node.step for node in self._window.nodes if not node.shadow]
@@ -181,11 +186,12 @@ class Run:
         if step.start_ns != before.start_ns:
             self._move(node, step)
             return True
-        node.step = step
         if step.declared_tools:
             self._declare(step.declared_tools)
         if step.kind in NUMBERED:
-            self._window.mark(node)
+            self._window.replace(node, step)
+        else:
+            node.step = step
         return True
 
     def only(self, model_call: str, sightings: Collection[str]) -> None:

@@ -18,6 +18,8 @@ __all__ = ["Run", "Runs"]
 MAX_RUNS: Final = 4096
 MAX_SPANS: Final = 100_000
 """Spans held by all runs together."""
+MAX_CONTENT: Final = 256 * 2**20
+"""Characters of arguments, results and messages held by all runs together."""
 _TRACES_PER_RUN: Final = 16
 
 
@@ -44,6 +46,7 @@ class Runs:
     Args:
         max_runs: runs held.
         max_spans: spans held by all of them.
+        max_content: characters of content held by all of them.
         deadlines: seconds per tool after which a call is overdue, where the policy states it.
         forgotten: told of each run that is evicted.
     """
@@ -54,9 +57,11 @@ class Runs:
         max_spans: int = MAX_SPANS,
         deadlines: Mapping[str, float] | None = None,
         forgotten: Callable[[Run], None] | None = None,
+        max_content: int = MAX_CONTENT,
     ) -> None:
         self.max_runs = max_runs
         self.max_spans = max_spans
+        self.max_content = max_content
         self.deadlines: Mapping[str, float] = deadlines if deadlines is not None else {}
         self.forgotten = forgotten
         self.outside: Outside = NOBODY
@@ -66,6 +71,7 @@ class Runs:
         self._traces: OrderedDict[str, Trace] = OrderedDict()
         self._histories = Histories()
         self._spans = 0
+        self._content = 0
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -107,12 +113,13 @@ class Runs:
         else:
             keyed, run = False, self._keyless(step)
             step.run_id = run.id
-        held = run.spans
+        held, content = run.spans, run.content
         taken = run.add(step, keyed)
         if taken != "taken":
             self.counters[taken] += 1
         self._spans += run.spans - held
-        if self._spans > self.max_spans:
+        self._content += run.content - content
+        if self._spans > self.max_spans or self._content > self.max_content:
             self._make_room()
         return run
 
@@ -120,8 +127,10 @@ class Runs:
         """Put a fuller telling of a span in place of the one before; None when it is not held (any more)."""
         keyed = step.run_id != step.ref.trace_id
         run = self._runs.get(step.run_id) if keyed else self.run_of_trace(step.ref.trace_id)
+        content = run.content if run is not None else 0
         if run is None or not run.revise(step):
             return None
+        self._content += run.content - content
         if not keyed:
             run = self._keyless(step)  # its history may be what has come
         step.run_id = run.id
@@ -168,7 +177,7 @@ class Runs:
     def _move(self, source: Run, target: Run, trace_id: str | None) -> None:
         """Hand the steps that named no run over, and forget a run that is empty then."""
         self.counters["joined"] += 1
-        held = source.spans + target.spans
+        held, content = source.spans + target.spans, source.content + target.content
         for step, keyed in source.take_away(trace_id):
             step.run_id = target.id
             if not target.knows(step.ref.span_id):
@@ -176,6 +185,7 @@ class Runs:
         if not source.spans:
             self._runs.pop(source.id, None)
         self._spans += source.spans + target.spans - held
+        self._content += source.content + target.content - content
 
     # ------------------------------------------------------------------------------------------------------ holding
 
@@ -195,12 +205,13 @@ class Runs:
             self._traces.popitem(last=False)
 
     def _make_room(self) -> None:
-        while self._spans > self.max_spans and len(self._runs) > 1:
+        while (self._spans > self.max_spans or self._content > self.max_content) and len(self._runs) > 1:
             self._evict()
 
     def _evict(self) -> None:
         _, run = self._runs.popitem(last=False)
         self._spans -= run.spans
+        self._content -= run.content
         self.counters["evicted"] += 1
         if self.forgotten is not None:
             self.forgotten(run)

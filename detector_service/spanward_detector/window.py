@@ -13,6 +13,10 @@ SIZE: Final = 512
 """Steps that are kept at least; the window holds up to twice as many."""
 SNAPSHOT_EVERY: Final = 32
 """Steps between two snapshots: what a late step costs at most on top of the steps after it."""
+CONTENT: Final = 8 * 2**20
+"""Characters of arguments, results and messages that are kept; when there are more, the oldest steps go early."""
+_SNAPSHOT_CONTENT: Final = CONTENT // (2 * SNAPSHOT_EVERY)
+"""As many characters bring the next snapshot as near as one step does, for steps go from snapshot to snapshot."""
 
 Order = tuple[int, str]
 
@@ -32,10 +36,12 @@ class Node:
         findings: at the last telling.
         directed: a directive came of it.
         snapshot: memory before it, at every few dozenth step.
+        content: characters of content that the step holds.
     """
 
     __slots__ = (
-        "directed", "findings", "keyed", "lane", "nested", "order", "rank", "shadow", "snapshot", "stated", "step",
+        "content", "directed", "findings", "keyed", "lane", "nested", "order", "rank", "shadow", "snapshot", "stated",
+        "step",
     )  # fmt: skip
 
     def __init__(self, step: Step, keyed: bool) -> None:
@@ -50,6 +56,7 @@ class Node:
         self.findings: tuple[Finding, ...] = ()
         self.directed = False
         self.snapshot: Memory | None = None
+        self.content = step.content()
 
     def __lt__(self, other: Node) -> bool:
         return self.order < other.order
@@ -61,13 +68,15 @@ class Window:
     Attributes:
         nodes: oldest first. The first one always has a snapshot.
         horizon: order of the last node that has left; None while none has.
+        content: characters of content that the steps hold.
     """
 
-    __slots__ = ("_due", "_since", "_told", "horizon", "nodes")
+    __slots__ = ("_due", "_since", "_told", "content", "horizon", "nodes")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.horizon: Order | None = None
+        self.content = 0
         self._told = 0  # nodes that memory has taken in
         self._due = 0  # first node to be told
         self._since = SNAPSHOT_EVERY  # nodes since the last snapshot
@@ -79,11 +88,13 @@ class Window:
             Nodes that left to make room.
         """
         nodes = self.nodes
+        self.content += node.content
         if not nodes or nodes[-1].order < node.order:
             nodes.append(node)
             if len(nodes) == 1 and node.snapshot is None:
                 node.snapshot = Memory()
-            return self._trim() if len(nodes) >= 2 * SIZE and self._due >= len(nodes) - 1 else []
+            full = len(nodes) >= 2 * SIZE or self.content > CONTENT
+            return self._trim() if full and self._due >= len(nodes) - 1 else []
         insort(nodes, node)
         if nodes[0] is node:
             after = nodes[1].snapshot
@@ -101,12 +112,21 @@ class Window:
         """Everything has to be told again."""
         self._due = 0
 
+    def replace(self, node: Node, step: Step) -> None:
+        """Have a node tell another step."""
+        node.step = step
+        self.content -= node.content
+        node.content = step.content()
+        self.content += node.content
+        self.mark(node)
+
     def remove(self, leaving: set[int]) -> None:
         """Take nodes out, by ``id()``."""
         base = self.nodes[0].snapshot if self.nodes and self.horizon is not None else None
         self.nodes = [node for node in self.nodes if id(node) not in leaving]
         if self.nodes:
             self.nodes[0].snapshot = base or Memory()
+        self.content = sum(node.content for node in self.nodes)
         self._due = self._told = 0
 
     def next_in_order(self, memory: Memory) -> Node | None:
@@ -119,7 +139,7 @@ class Window:
         if self._since >= SNAPSHOT_EVERY:
             node.snapshot = node.snapshot or memory.copy()
             self._since = 0
-        self._since += 1
+        self._since += 1 + node.content // _SNAPSHOT_CONTENT
         return node
 
     def tell(self, memory: Memory) -> Iterator[tuple[Node, Memory, bool, bool]]:
@@ -145,7 +165,7 @@ class Window:
             if node.snapshot is not None or self._since >= SNAPSHOT_EVERY:
                 node.snapshot = memory.copy()
                 self._since = 0
-            self._since += 1
+            self._since += 1 + node.content // _SNAPSHOT_CONTENT
             yield node, memory, position < told, position >= due
 
     @property
@@ -154,11 +174,18 @@ class Window:
         return self._due < len(self.nodes)
 
     def _trim(self) -> list[Node]:
+        """Half of what may be kept stays, or a little more: the first that stays has a snapshot."""
         nodes = self.nodes
-        cut = next((n for n in range(len(nodes) - SIZE, 0, -1) if nodes[n].snapshot is not None), 0)
+        first, left = len(nodes) - 1, self.content
+        for first, node in enumerate(nodes[:-1]):
+            if len(nodes) - first <= SIZE and left <= CONTENT // 2:
+                break
+            left -= node.content
+        cut = next((n for n in range(first, 0, -1) if nodes[n].snapshot is not None), 0)
         leaving = nodes[:cut]
         if leaving:
             self.horizon = leaving[-1].order
+            self.content -= sum(node.content for node in leaving)
             del nodes[:cut]
             self._told -= cut
             self._due -= cut

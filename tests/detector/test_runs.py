@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from spanward_detector import kinship, window
 from spanward_detector.model import HttpAttempt, Kind, SpanRef, Step
 from spanward_detector.pipeline import Pipeline
@@ -145,6 +148,46 @@ def test_all_runs_together_hold_a_bounded_number_of_spans() -> None:
             runs.update(step)
 
     assert [run.id for run in runs] == ["run-1", "run-2", "run-3"]
+
+
+def test_all_runs_together_hold_a_bounded_amount_of_content() -> None:
+    """A few steps with large results push the others out as many small ones do."""
+    runs = Runs(max_content=10_000)
+    for n in range(4):
+        for step in many(3):
+            step.run_id, step.ref, step.result = f"run-{n}", SpanRef(f"{n:032x}", step.ref.span_id), "x" * 1_500
+            runs.update(step)
+
+    assert [run.id for run in runs] == ["run-2", "run-3"]
+
+
+def test_a_run_lets_large_results_go_before_small_ones() -> None:
+    """Its memory is bounded by what its steps hold, and the steps that stay are the last ones, told once each."""
+    run, told = Run(RUN), 0
+    for step in many(400):
+        step.result = "x" * (window.CONTENT // 64)
+        run.add(step, keyed=True)
+        told += len(tell(run))
+
+    assert told == run.steps == 400
+    assert run.content == sum(step.content() for step in run.recent) <= window.CONTENT
+    assert 16 <= len(run.recent) <= 64
+    assert run.recent[-1].index == 400
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 4_000), st.booleans()), max_size=40))
+def test_what_a_run_holds_is_what_its_steps_hold(comings: list[tuple[int, int, bool]]) -> None:
+    """Whatever comes, in any order, twice, fuller than before, or leaves."""
+    run, steps = Run(RUN), many(31)
+    for at, size, fuller in comings:
+        step = replace(steps[at], result="x" * size)
+        if not (fuller and run.revise(step)):
+            run.add(step, keyed=at % 3 > 0)
+        tell(run)
+    assert run.content == sum(step.content() for step in run.recent)
+
+    run.take_away(TRACE)
+    assert run.content == sum(step.content() for step in run.recent)
 
 
 def test_a_flood_of_requests_does_not_grow_a_run() -> None:

@@ -95,7 +95,7 @@ class SectionReader:
     def judge(self, data: object, base: JudgePolicy) -> JudgePolicy:
         """The model that is asked for its opinion."""
         judge = self._reader.record(data or {}, ("judge",), base)
-        if judge.endpoint and urlsplit(judge.endpoint).scheme not in ("http", "https"):
+        if judge.endpoint and not _is_url(judge.endpoint):
             self._reader.problem(("judge", "endpoint"), f"{judge.endpoint!r} is no URL", "write http://host:port/v1")
         if judge.endpoint and not judge.model:
             self._reader.problem(("judge",), "the judge has no model", "write model: and its name")
@@ -104,6 +104,13 @@ class SectionReader:
                 hint = instead(str(name), FAILURE_TYPES)
                 self._reader.problem(("judge", "ask_on", n), f"there is no failure type {name!r}", hint)
         return judge
+
+
+def _is_url(endpoint: str) -> bool:
+    try:
+        return urlsplit(str(endpoint)).scheme in ("http", "https")
+    except ValueError:
+        return False
 
 
 def _named(reader: Reader, path: Path, rule: CustomRule) -> None:

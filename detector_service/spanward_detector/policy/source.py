@@ -108,7 +108,7 @@ def _walk(
             constructor.construct_object(node)
         except (ValueError, LookupError, AttributeError):  # "!!int x", a month 13, a number of 5,000 digits
             kind = node.tag.rpartition(":")[2]
-            yield Problem(lines[path], f"{node.value[:40]!r} is not a value of the type {kind}", "put it in quotes")
+            yield Problem(lines[path], f"{node.value[:40]!r} is no value of the type {kind}", "put it in quotes")
     elif isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key_node, value_node in node.value:
