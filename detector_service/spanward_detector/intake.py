@@ -108,9 +108,12 @@ class Intake:
                 return
             async with self._large:
                 if json:
-                    await self._in_slices(await asyncio.to_thread(_begun, read(data)), judge)
+                    slices = await asyncio.to_thread(_begun, read(data))
+                elif len(data) < _HUGE:  # parsing it at once takes a millisecond
+                    slices = _begun(read(data), min(_PART, self._chunk))
                 else:
-                    await self._in_slices(_slices(data, read, min(_PART, self._chunk)), judge)
+                    slices = _slices(data, read, min(_PART, self._chunk))
+                await self._in_slices(slices, judge)
         except IngestError as error:
             self.refused(error.reason)
             raise

@@ -34,9 +34,10 @@ _OFFSET = re.compile(r"at (?:byte|offset) (\d+)")
 _OWN_SCOPE: Final = b"\n" + bytes((len(SCOPE),)) + SCOPE.encode()
 _PEEK_BYTES: Final = 2048
 _HELD: Final = encode_pair(HOLD, True)
+_HOLD_KEY: Final = HOLD.encode()
 
-HELD_FIRST_FROM: Final = 256
-"""Requests with fewer spans are taken in order: they take a few milliseconds, and looking for held ones costs more."""
+HELD_FIRST_FROM: Final = 32
+"""Requests with fewer spans are taken in order: that takes a few milliseconds."""
 
 
 def _parse(message_class: Any, data: bytes) -> Any:
@@ -169,7 +170,7 @@ def iter_traces(data: bytes, *, held_first: bool = True, limit: int = MAX_MESSAG
         raise IngestError("too_large", "", f"{len(data)} bytes, at most {limit} are taken")
     own = _OWN_SCOPE in data[:_PEEK_BYTES]
     scopes = list(_scopes(_parse(OwnTraces if own else Traces, data)))
-    if own and held_first and sum(len(scope.spans) for scope in scopes) >= HELD_FIRST_FROM:
+    if own and held_first and _HOLD_KEY in data and sum(len(scope.spans) for scope in scopes) >= HELD_FIRST_FROM:
         yield from _held_first(scopes)
     else:
         yield from _in_order(scopes, OwnAttrs if own else Attrs)
