@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+FUZZ_SECONDS ?= 600
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench components proto proto-check lint types format clean
+.PHONY: demo test check bench fuzz components proto proto-check lint types format clean
 .DEFAULT_GOAL := demo
 
 $(STAMP): pyproject.toml
@@ -26,6 +27,10 @@ test: $(STAMP) components  ## every test, real components included
 
 bench: $(STAMP) components  ## performance, each figure beside its baseline of the same run; JSON
 	@$(BIN)/spanward bench --json
+
+fuzz: $(STAMP)  ## hostile input to every parser, FUZZ_SECONDS=600 in all; guided by coverage where atheris can be had
+	@$(BIN)/uv pip install -q -p $(BIN)/python -e '.[dev,fuzz]' || echo "atheris cannot be had here: going on without"
+	@$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) --json
 
 components: $(STAMP)  ## a real Collector, Jaeger and Prometheus under .components/, cached
 	@scripts/components.sh

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from math import prod
 from typing import Any, Final
 
 _log = logging.getLogger(__name__)
@@ -21,7 +22,11 @@ _log = logging.getLogger(__name__)
 MAX_LENGTH: Final = 2000
 MAX_DEPTH: Final = 24
 MAX_MACROS: Final = 2
-"""Macros inside one another."""
+"""Macros inside one another; those that build lists stand alone."""
+MAX_NAMED: Final = 8
+"""Times that step and run stand inside macros: their values may be large, and are looked at for each item."""
+MAX_STATES: Final = 1000
+"""Product of the counts in patterns, as in ``a{1,20}``."""
 BUDGET_S: Final = 0.005
 """Processor time that one evaluation may take."""
 STRIKES: Final = 5
@@ -37,7 +42,11 @@ _STRING: Final = re.compile(
     re.DOTALL,
 )
 """Comments, raw texts and other texts, told apart as the library does: what stands in them costs nothing."""
-_MACRO: Final = re.compile(r"\.\s*(?:all|exists|exists_one|existsOne|map|filter)\s*$")
+_MACRO: Final = re.compile(r"\.\s*(all|exists|exists_one|existsOne|map|filter)\s*$")
+_BUILDING: Final = frozenset({"map", "filter"})
+_NESTING: Final = re.compile(r"[(\[{}\])]|\b(?:step|run)\b")
+_MATCHES: Final = re.compile(r"\bmatches\s*\((\s*\"\"\s*\))?")
+_COUNTED: Final = re.compile(r"\{\s*(?:\d{0,9}\s*,\s*)?(\d{1,9})\s*\}")
 _ROOTS: Final = frozenset({"step", "run"})
 _NEWLINES: Final = re.compile(r"\n[\s|.^]*")
 _MAX_SAID: Final = 1000
@@ -127,25 +136,50 @@ def _guard(source: str) -> None:
         raise CelError("the expression is empty", "write what is true where the rule is broken")
     if len(source) > MAX_LENGTH:
         raise CelError(f"{len(source)} characters; at most {MAX_LENGTH} are taken", "split it into several rules")
-    depth = macros = 0
-    opened: list[bool] = []
     bare = _STRING.sub('""', source)
-    operators = len(re.findall(r"[!\-]{16,}", bare))
-    for at, char in enumerate(bare):
-        if char in "([{":
-            is_macro = char == "(" and _MACRO.search(bare[max(0, at - 24) : at]) is not None
-            opened.append(is_macro)
-            macros += is_macro
-            depth += 1
-        elif char in ")]}" and opened:
-            macros -= opened.pop()
-            depth -= 1
-        if depth > MAX_DEPTH:
-            raise CelError(f"nested deeper than {MAX_DEPTH}", "split it into several rules")
-        if macros > MAX_MACROS:
-            raise CelError(f"more than {MAX_MACROS} macros inside one another", "their costs multiply: take one out")
-    if operators or bare.count("?") > MAX_DEPTH:
+    if re.search(r"[!\-]{16,}", bare) or bare.count("?") > MAX_DEPTH:
         raise CelError("too many operators in a row", "write it in a simpler way")
+    _guard_nesting(bare)
+    _guard_patterns(source, bare)
+
+
+def _guard_nesting(bare: str) -> None:
+    """What is inside of macros is done for every item, and what builds lists copies them for every item."""
+    opened: list[str] = []  # what each bracket that is open belongs to: a macro, or ""
+    named = 0
+    for token in _NESTING.finditer(bare):
+        text = token[0]
+        if text in "([{":
+            macro = _MACRO.search(bare[max(0, token.start() - 24) : token.start()]) if text == "(" else None
+            opened.append(macro[1] if macro is not None else "")
+        elif text in ")]}":
+            del opened[-1:]
+        else:
+            named += any(opened)
+        macros = [name for name in opened if name]
+        if len(opened) > MAX_DEPTH:
+            raise CelError(f"nested deeper than {MAX_DEPTH}", "split it into several rules")
+        if len(macros) > (1 if _BUILDING.intersection(macros) else MAX_MACROS):
+            raise CelError(
+                f"more than {MAX_MACROS} macros inside one another, or a map or filter among them",
+                "their costs multiply: take one out",
+            )
+        if named > MAX_NAMED:
+            raise CelError(
+                f"step and run stand more than {MAX_NAMED} times inside macros", "split it into several rules"
+            )
+
+
+def _guard_patterns(source: str, bare: str) -> None:
+    """Patterns are the author's and not the data's, and none whose counts multiply to many states."""
+    calls = list(_MATCHES.finditer(bare))
+    if any(not call[1] for call in calls):
+        raise CelError("the pattern of matches is no plain text", 'write it out, as in .matches("^a.*b$")')
+    states = prod(max(1, int(most)) for most in _COUNTED.findall(source)) if calls else 1
+    if states > MAX_STATES:
+        raise CelError(
+            f"counts in patterns multiply to more than {MAX_STATES}", "write * or +, or split it into several rules"
+        )
 
 
 def context(variables: Mapping[str, Any], helpers: Mapping[str, Callable[..., Any]]) -> Any:

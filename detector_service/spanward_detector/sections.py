@@ -45,19 +45,6 @@ class ModelPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class ArgumentRule:
-    """What an argument of a tool may be. Both lists hold plain values or RE2 patterns written ``/.../``.
-
-    Attributes:
-        allow: the argument has to fit one of them; empty = anything goes.
-        deny: and none of these.
-    """
-
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class OrderRule:
     """One tool has to have worked before another one is called.
 

@@ -1,6 +1,9 @@
-"""Whether a tool call may be made at all: breaker, allow-list, schema, approval.
+"""Whether a tool call may be made at all: breaker, allow-lists, scope, schema, approval.
 
-All of it is decided here without asking anybody, but for approval; and approval fails closed.
+All of it is decided here without asking anybody, but for approval; and approval fails closed. There are two
+allow-lists: this process's own, and the policy's, which says of arguments, too, what they may be. Before a policy has
+come nothing of it holds. Its RE2 patterns hold where ``re2`` can be imported, else the detector judges them afterwards;
+see :mod:`spanward.facts.allow`.
 """
 
 from __future__ import annotations
@@ -30,6 +33,10 @@ REFUSAL_TEMPLATES: Final[Mapping[semconv.Refusal, str]] = {
     "internal": "circuit_open",
 }
 """What the model is told of a call that was not made, by template."""
+_OUTSIDE: Final[Mapping[semconv.Refusal, str]] = {
+    "scope": "it reaches {} outside of the scope of this run",
+    "not_allowed": "the policy does not allow this {}",
+}
 
 
 def claim(attempt: Attempt) -> None:
@@ -49,6 +56,10 @@ def refusal(attempt: Attempt, *, may_move: bool) -> semconv.Refusal | None:
         attempt.open_s = open_s
         return "breaker"
     if runtime.settings.allowed_tools and spec.name not in runtime.settings.allowed_tools:
+        return "not_allowed"
+    lists = runtime.policy.lists
+    if lists is not None and (unlisted := lists.outside(spec.name, attempt.arguments)):
+        attempt.outside = unlisted
         return "not_allowed"
     if call.run.scopes and (outside := _outside(attempt)) is not None:
         attempt.outside = outside.aspect
@@ -75,8 +86,8 @@ def _outside(attempt: Attempt) -> Outside | None:
 def refusal_text(attempt: Attempt, refused: semconv.Refusal) -> str:
     """What the model is told of a call that was not made."""
     slots: dict[str, str | int | float] = {"tool": attempt.call.spec.name, "violation": attempt.violation}
-    if attempt.outside:
-        slots["violation"] = f"it reaches {attempt.outside} outside of the scope of this run"
+    if attempt.outside and (said := _OUTSIDE.get(refused)):
+        slots["violation"] = said.format(attempt.outside)
     if attempt.open_s:
         slots["seconds"] = max(1, round(attempt.open_s))
     return render(REFUSAL_TEMPLATES[refused], slots, attempt.local())

@@ -9,9 +9,10 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
+from spanward.facts.allow import Limit, first_forbidden, limits_of
 from spanward.ports import BreakerPhase, Limits, PolicyUpdate
 
 Clock = Callable[[], float]
@@ -21,6 +22,8 @@ STRIKES: Final = 3
 """Timeouts in a row after which the gate stops holding."""
 PROBE_FIRST_S: Final = 1.0
 PROBE_LAST_S: Final = 30.0
+MAX_ENTRIES: Final = 20_000
+"""Entries of all lists of a policy together. One that has more is not taken."""
 
 
 class Ticket(NamedTuple):
@@ -113,13 +116,55 @@ class HoldBudget:
                 self._probing = False
 
 
+class CallLists(NamedTuple):
+    """What the policy allows to be called, ready to be asked before each call.
+
+    Plain values are always kept. Patterns are RE2, and kept where the process can import it; elsewhere they are left to
+    the detector, which sees the call afterwards.
+
+    Attributes:
+        tools: the only ones that may be called; empty = any.
+        arguments: what arguments may be, by tool.
+    """
+
+    tools: frozenset[str]
+    arguments: Mapping[str, tuple[Limit, ...]]
+
+    @classmethod
+    def of(cls, policy: PolicyUpdate) -> CallLists | None:
+        """Those of a policy; None when it has none.
+
+        Raises:
+            ValueError: more than :data:`MAX_ENTRIES`.
+        """
+        rules = [rule for limited in policy.arguments.values() for rule in limited.values()]
+        if len(policy.allowed_tools) + len(rules) + sum(len(r.allow) + len(r.deny) for r in rules) > MAX_ENTRIES:
+            raise ValueError(f"the lists of the policy have more than {MAX_ENTRIES} entries")
+        limited = {tool: limits_of(given, lenient=True) for tool, given in policy.arguments.items()}
+        arguments = {tool: limits for tool, limits in limited.items() if limits}
+        return cls(policy.allowed_tools, arguments) if policy.allowed_tools or arguments else None
+
+    def outside(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """What of a call is not allowed: "tool", or "argument" and its name; never a value. "" when all of it is."""
+        if self.tools and tool not in self.tools:
+            return "tool"
+        limits = self.arguments.get(tool)
+        name = first_forbidden(arguments, limits) if limits else ""
+        return f"argument {name}" if name else ""
+
+
 class PolicyCache:
-    """The last policy, breakers and epoch that the detector sent. They stay in force while it is away."""
+    """The last policy, breakers and epoch that the detector sent. They stay in force while it is away.
+
+    Attributes:
+        lists: what the policy allows to be called; None when it lists nothing, or has not come.
+    """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._policy = PolicyUpdate("")
+        self.lists: CallLists | None = None
         self._open_until: dict[str, float] = {}
         self._probes: dict[str, float] = {}
         self._epoch = 0
@@ -140,6 +185,12 @@ class PolicyCache:
         return self._epoch
 
     def apply(self, policy: PolicyUpdate) -> None:
+        """Puts a policy in force, all of it.
+
+        Raises:
+            ValueError: it is too large; the last one stays in force.
+        """
+        self.lists = CallLists.of(policy)
         self._policy = policy
 
     def timeout_s(self, tool: str) -> float:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span
 
+    from spanward.facts.allow import ArgumentRule
+
 DirectiveKind = Literal[
     "retry", "repair_arguments", "feedback", "fallback", "terminate", "pause", "resume", "rollback", "handover",
     "run_tool", "approve", "deny", "interrupt_call", "compact_context", "ask",
@@ -101,12 +103,19 @@ class ToolFacts(NamedTuple):
 
 
 class PolicyUpdate(NamedTuple):
-    """The part of a policy that the gate enforces by itself."""
+    """The part of a policy that the gate enforces by itself.
+
+    Attributes:
+        allowed_tools: the only tools that may be called; empty = any.
+        arguments: what arguments may be, by tool and by name of the argument.
+    """
 
     version: str
     hard_limits: Limits = Limits()
     tools: Mapping[str, ToolFacts] = {}
     fail_closed_tools: frozenset[str] = frozenset()
+    allowed_tools: frozenset[str] = frozenset()
+    arguments: Mapping[str, Mapping[str, ArgumentRule]] = {}
 
 
 @dataclass(slots=True, eq=False)

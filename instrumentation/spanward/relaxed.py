@@ -33,9 +33,10 @@ MAX_LENGTH: Final = 1 << 18
 _SPACE = re.compile(r"[ \t\r\n]*")
 _WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.+-])")
-_PLAIN = {'"': re.compile(r'[^"\\\x00-\x1f]*'), "'": re.compile(r"""[^"'\\\x00-\x1f]*""")}
+_PLAIN = {'"': re.compile(r'[^"\\]*'), "'": re.compile(r"""[^"'\\]*""")}
 _ESCAPE = re.compile(r'["\\/bfnrt]|u[0-9a-fA-F]{4}')
-_CONTROLS = re.compile(r"[\x00-\x1f]+")
+_CONTROLS = re.compile(r"[\x00-\x1f]")
+_ESCAPED = {code: orjson.dumps(chr(code)).decode()[1:-1] for code in range(0x20)}
 _CUT_ESCAPE = re.compile(r"u[0-9a-fA-F]{0,3}")
 _FENCE = re.compile(r"\s*```[A-Za-z0-9_-]*[ \t]*\r?\n")
 _FENCE_END = re.compile(r"\n[ \t]*```\s*\Z")
@@ -186,7 +187,11 @@ class _Reader:
         while True:
             plain = _PLAIN[quote].match(self.text, self.position, self.end)
             if plain:
-                pieces.append(plain.group())
+                piece = plain.group()
+                if _CONTROLS.search(piece):
+                    self.found.add(CONTROL_CHARACTERS)
+                    piece = piece.translate(_ESCAPED)
+                pieces.append(piece)
                 self.position = plain.end()
             if self.position >= self.end:
                 raise UnreadableError("truncated")
@@ -196,14 +201,8 @@ class _Reader:
                 break
             if char == "\\":
                 pieces.append(self.escape(quote))
-            elif char == '"':
+            else:  # the other kind of quotation mark
                 pieces.append('\\"')
-            else:
-                run = _CONTROLS.match(self.text, self.position - 1, self.end)
-                self.found.add(CONTROL_CHARACTERS)
-                if run:
-                    self.position = run.end()
-                    pieces.append(orjson.dumps(run.group()).decode()[1:-1])
         if quote == "'":
             self.found.add(SINGLE_QUOTES)
             # An apostrophe inside ends the string too early: then no separator follows.

@@ -61,7 +61,8 @@ class Attempt:
         note: one line for the model about arguments that are not its own.
         violation: of the tool's schema, as :meth:`spanward.schema.Schema.first_violation` says it.
         open_s: for how long the tool's breaker is open yet, seconds.
-        outside: what of the run's scope the call would leave: paths, hosts or tables.
+        outside: what of the run's scope the call would leave: paths, hosts or tables; or what of it the policy does not
+            allow: "tool", or "argument" and its name.
     """
 
     call: ToolCall

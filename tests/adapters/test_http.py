@@ -224,3 +224,12 @@ def test_any_header_is_survived(wish: str, served: str) -> None:
 
     assert wait is None or 0 <= wait <= MAX_RETRY_AFTER_MS
     assert json.dumps(wait)
+
+
+@pytest.mark.parametrize("year", ["9" * 400, "18446744073709551616"])
+def test_a_date_that_no_calendar_has_says_nothing(year: str) -> None:
+    """Neither as the time to wait for nor as the server's own."""
+    good, bad = "Thu, 01 Jan 2026 00:00:20 GMT", f"Thu, 01 Jan 2026 {year}:00:20 GMT"
+
+    assert retry_after_ms({"retry-after": bad, "date": good}, NOW) is None
+    assert retry_after_ms({"retry-after": good, "date": bad}, NOW) is not None

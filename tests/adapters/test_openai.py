@@ -13,7 +13,9 @@ import pytest
 import spanward
 from openai.types.chat import ChatCompletion
 from spanward import adapters, semconv
+from spanward.adapters import content, openai_chat, openai_responses
 from spanward.adapters.openai import install
+from spanward.adapters.openai_events import ChatCollector, ResponsesCollector
 from spanward.adapters.openai_raw import REPAIRED_HEADER
 from spanward.demo import wire
 from spanward.testing import Supervised, directive_for
@@ -358,3 +360,31 @@ def test_tools_that_take_free_text(stub: StubModel) -> None:
     assert semconv.FACT_CALLS_UNKNOWN not in llm(gate)[0]
     said = server.requests[-1]["messages"][1]["tool_calls"][0]
     assert said == {"id": "c1", "type": "custom", "custom": {"name": "shell", "input": "ls {"}}
+
+
+@pytest.mark.parametrize("odd", [["x"], {"a": 1}, 5, True, None])
+def test_servers_that_answer_anything_are_read(odd: object) -> None:
+    """Ids, types, names and contents may be of any type: they are absent then, and nothing raises."""
+    call = {"id": odd, "type": odd, "function": {"name": odd, "arguments": odd}, "index": odd}
+    calls = [call, {"id": "x", "function": odd}, odd]
+    chat: Any = {"choices": [{"message": {"content": odd, "tool_calls": calls}, "finish_reason": odd}], "usage": odd}
+    item = {"type": odd, "call_id": odd, "name": odd, "arguments": odd, "content": odd, "output": odd}
+    response: Any = {"output": [item, {**item, "type": "function_call"}], "status": odd, "usage": odd}
+    body: Any = {"messages": [{"role": "tool", "tool_call_id": odd, "content": odd}], "input": [item], "tools": [odd]}
+    for dialect, reply in ((openai_chat, chat), (openai_responses, response)):
+        dialect.asked(body)
+        answer = dialect.answer(reply)
+        assert all(isinstance(made.id, str) and isinstance(made.name, str) for made in answer.calls)
+        list(dialect.tool_messages(body))
+        dialect.with_results(body, {"x": "y"})
+        dialect.replan(body, reply, {made.id: "x" for made in answer.calls}, "notice")
+        dialect.rewrite(reply, {"x": "{}"})
+        content.input_messages([*body["messages"], item, {"role": odd, "tool_calls": odd}, {"tool_calls": calls}])
+    for collector in (ChatCollector(), ResponsesCollector()):
+        for event in (
+            {"choices": [{"index": 0, "delta": {"content": odd, "tool_calls": calls}}]},
+            {"type": odd, "item": item},
+        ):
+            collector.take(event)
+        collector.reply()
+        collector.rewrite([{"type": odd, "item_id": odd, "item": item}], {"x": "{}"})

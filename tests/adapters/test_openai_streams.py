@@ -10,6 +10,7 @@ import pytest
 import spanward
 from spanward import semconv
 from spanward.demo import wire
+from spanward.feedback import user_message
 from spanward.testing import Supervised
 
 from tests.adapters.openai_loops import CHAT_TOOLS, RESPONSE_TOOLS
@@ -184,3 +185,28 @@ def test_a_raw_stream_of_bytes_is_seen_and_passes(client: openai.OpenAI) -> None
     assert lines[-1] == "data: [DONE]"
     assert len(llm(gate)) == 1
     assert semconv.FACT_CALLS not in llm(gate)[0]
+
+
+@pytest.mark.parametrize("text", ["please", "preamble"])
+def test_fallback_puts_a_safe_answer_in_the_place_of_streamed_calls(client: openai.OpenAI, text: str) -> None:
+    """Whoever reads the stream gets words and no call, behind what was said before."""
+    with watched(once("fallback", "llm", strategy="degraded")) as gate, spanward.run("bot"):
+        stream = client.chat.completions.create(model="m", messages=asking(text), tools=CHAT_TOOLS, stream=True)
+        choices = [chunk.choices[0] for chunk in stream if chunk.choices]
+
+    said = "".join(choice.delta.content or "" for choice in choices)
+    assert said.endswith(user_message("degraded"))
+    assert [choice for choice in choices if choice.delta.tool_calls] == []
+    assert [choice.finish_reason for choice in choices if choice.finish_reason] == ["stop"]
+    assert gate.control.states("fallback") == ["received", "applied"]
+
+
+def test_fallback_of_a_streamed_response_is_rejected(client: openai.OpenAI) -> None:
+    """Its events cannot become words; the calls pass, and the detector is told why."""
+    with watched(once("fallback", "llm", strategy="degraded")) as gate, spanward.run("bot"):
+        stream = client.responses.create(model="m", input=REQUEST, tools=RESPONSE_TOOLS, stream=True)
+        kinds = [event.type for event in stream]
+
+    assert "response.function_call_arguments.done" in kinds
+    assert gate.control.states("fallback") == ["received", "rejected"]
+    assert gate.control.statuses[-1].reason == "streamed"

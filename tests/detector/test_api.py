@@ -208,3 +208,19 @@ async def test_many_at_once(detector: Detector, port: int) -> None:
 
     assert {status for status, _, _ in answers} == {200}
     assert len((await get_json(port, "/api/runs?limit=100"))["runs"]) == 40
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "http://]", "http://l[[["])
+async def test_an_origin_that_is_no_address_is_refused(port: int, origin: str) -> None:
+    """Like any other that is not ours."""
+    status, _, body = await http(port, "/healthz", headers={"origin": origin})
+
+    assert (status, orjson.loads(body)["error"]["code"]) == (403, "origin")
+
+
+@pytest.mark.parametrize("limit", ["9" * 5000, "00000000000000000001", "1e3", "-1", "\u00b2".encode().hex()])
+async def test_a_limit_that_is_no_such_number_is_refused(port: int, limit: str) -> None:
+    """However many digits it has."""
+    status, _, body = await http(port, f"/api/runs?limit={limit}")
+
+    assert (status, orjson.loads(body)["error"]["code"]) == (400, "bad_limit")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spanward_detector import cel_rules
 from spanward_detector.calls import Calls
 from spanward_detector.cel_rules import STRIKES, CelError, Program, context, program
+from spanward_detector.detectors.custom import MAX_ITEMS, MAX_TEXT
 from spanward_detector.model import Kind, SpanRef, Step
 from spanward_detector.policy import PolicyError, load
 
@@ -25,6 +28,12 @@ from spanward_detector.policy import PolicyError, load
         ("!" * 500 + "step.a", "operators"),
         ("step.l.all(a, step.l.all(b, step.l.exists(c, true)))", "macros"),
         ("step.a ? " * 60, "operators"),
+        ("step.l.map(a, step.l.exists(b, true)).size() > 0", "map or filter"),
+        ("step.l.all(a, step.l.filter(b, true).size() > 0)", "map or filter"),
+        ("step.l.all(a, " + " || ".join(["step.b"] * 9) + ")", "inside macros"),
+        ("step.a.matches(step.b)", "no plain text"),
+        ("matches(step.a, step.b)", "no plain text"),
+        (r"step.a.matches('((x{1,20}){1,20}){1,20}')", "counts in patterns"),
     ],
 )
 def test_what_costs_too_much_or_is_no_cel_is_refused_with_a_remedy(source: str, says: str) -> None:
@@ -40,6 +49,58 @@ def test_brackets_in_text_do_not_count() -> None:
     assert (
         program("step.action == '" + "(" * 100 + "'").holds(context({"step": {"action": "("}, "run": {}}, {})) is False
     )
+
+
+NESTED = "step.l.all(a, step.l.all(b, step.l.exists(c, true)))"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"// '''\n{NESTED}\n// '''",
+        f"// it's\n{NESTED} || step.a == 'x'",
+        rf"r'\' == step.a || {NESTED} || step.a == r'\'",
+        rf'''R"""\""" == step.a || {NESTED} || step.a == r"""\"""''',
+        rf'''step.a == """\"""  """ || {NESTED} || step.a == """ x """''',
+    ],
+)
+def test_text_and_comments_hide_nothing(source: str) -> None:
+    """What the library evaluates is what is counted, however the quotation marks around it stand."""
+    with pytest.raises(CelError, match="macros"):
+        program(source)
+
+
+HOSTILE = {"l": [["x" * 100, n] for n in range(MAX_ITEMS)], "t": "x" * MAX_TEXT}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "step.l.map(x, step.l).size() > 0",
+        "step.l.map(x, " + "+".join(["step.t"] * 8) + ").size() > 0",
+        "step.l.map(x, [" + ",".join(["x"] * 900) + "]).size() > 0",
+        "step.l.all(x, step.l.all(y, " + "+".join(["step.t"] * 7) + " != 'q'))",
+        "step.l.all(x, step.l.all(y, step.l == step.l && step.l == step.l))",
+        "step.l.all(x, step.l.all(y, [" + ",".join(["x,y"] * 400) + "].size() > 0))",
+        "step.t.matches('((x{1,10}){1,10}){1,10}y')",
+    ],
+)
+def test_what_is_taken_ends_in_time_whatever_the_data_are(source: str) -> None:
+    """One evaluation cannot be interrupted, so the worst that is taken has to end by itself."""
+    made = program(source)
+    started = time.process_time()
+    made.holds(context({"step": HOSTILE, "run": {}}, {}))
+
+    assert time.process_time() - started < 2  # a tenth of that on a machine with nothing else to do
+
+
+def test_what_is_no_cel_is_refused_in_time() -> None:
+    """The library tells of each wrong character with the whole line: reading that must not take long."""
+    started = time.process_time()
+    with pytest.raises(CelError, match="not CEL"):
+        program("run" + "\u205f" * 1900 + ".x")
+
+    assert time.process_time() - started < 1
 
 
 @settings(max_examples=200, deadline=None)

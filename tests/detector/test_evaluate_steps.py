@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -152,3 +153,35 @@ def test_replay_tells_the_line_of_a_bad_step(tmp_path: Path) -> None:
 
     with pytest.raises(ReplayError, match="line 2"):
         list(replay(sources([str(file)], io.BytesIO()), default()))
+
+
+DEEP: Any = "end"
+for _ in range(600):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        row(0, "agent", name={"a": 1}, agent="a", result="x"),  # type: ignore[arg-type]
+        row(0, "tool", name=["f"], args={"a": [DEEP]}, result="x"),  # type: ignore[arg-type]
+        row(0, "tool", "f", args={"sanitize_inputs_outputs": True, "kwargs": {"a": DEEP}}, result="x"),
+        row(0, "llm", "m", tool_calls=[{"id": [], "name": {}, "arguments": DEEP}], declared_tools=[{}]),
+        row(0, "llm", {}, result=[], start="0001-01-01", end="9999-12-31T23:59:59", input_tokens=2**64),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_values_of_another_type_are_absent_values(tmp_path: Path, line: dict[str, Any]) -> None:
+    """A name that is no text, or arguments nested deeper than anyone writes, end no run."""
+    (step,) = read_steps(write(tmp_path / "steps.jsonl", [line]))
+
+    assert step.run_id == "t1"
+
+
+def test_damaged_gzip_is_refused_wherever_the_damage_is(tmp_path: Path) -> None:
+    """In the header, in the middle or at the end."""
+    whole = gzip.compress("\n".join(json.dumps(r) for r in CONVERSATION).encode(), mtime=0)
+    file = tmp_path / "steps.jsonl.gz"
+    for at in range(2, len(whole), 7):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        with contextlib.suppress(StepsError):
+            list(read_steps(file))

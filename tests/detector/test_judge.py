@@ -23,7 +23,7 @@ from tests.detectors.script import Script
 POLICY = JudgePolicy(endpoint="http://judge.test/v1", model="m", ask_on=("tool_error",), calls_per_run=2)
 
 
-def reply(verdict: str = "doubtful", confidence: object = 0.9) -> bytes:
+def reply(verdict: object = "doubtful", confidence: object = 0.9) -> bytes:
     """A chat completion with an opinion."""
     return json.dumps(
         {"choices": [{"message": {"content": json.dumps({"verdict": verdict, "confidence": confidence})}}]}
@@ -205,3 +205,12 @@ def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         server.server_close()
 
     assert seen == [("/v1/chat/completions", "Bearer k")]
+
+
+@pytest.mark.parametrize("verdict", [["doubtful"], {}, None, 5])
+def test_a_verdict_that_is_no_word_is_unreadable(verdict: object) -> None:
+    """It is the endpoint's fault, and counted as such."""
+    asked = Asked(lambda *_: reply(verdict))
+
+    assert asked.follow(verdict_of()) == []
+    assert asked.judge.counters["unreadable"] == 1

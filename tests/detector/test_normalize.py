@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -398,3 +399,46 @@ def test_a_span_of_a_tool_supersedes_what_messages_show() -> None:
     assert not normalizer.superseded(foreign)
     mine = normalizer.steps(spans([ours], scope=sc.SCOPE)[0])[0]
     assert (normalizer.superseded(foreign), normalizer.superseded(mine)) == (True, False)
+
+
+DEEP: object = "end"
+for _ in range(1010):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize("odd", [{"a": 1}, ["x"], 5, True, DEEP], ids=["object", "list", "number", "bool", "deep"])
+def test_what_stands_where_a_word_should_is_no_word(odd: object) -> None:
+    """Types, roles, ids, names and reasons of messages may be anything in hostile telemetry."""
+    call = {"id": odd, "function": {"name": odd, "arguments": odd}}
+    parts_ = [{"type": odd, "text": "x"}, {"type": "tool_result", "tool_use_id": odd, "content": odd}]
+    hostile = [
+        {"role": odd, "content": parts_, "tool_calls": [call], "finish_reason": odd, "tool_call_id": odd},
+        {"role": "tool", "content": odd, "tool_call_id": odd},
+        {"type": "function_call_output", "call_id": odd, "output": odd},
+    ]
+    found = messages.from_value(hostile) or []
+
+    assert found
+    assert all(
+        isinstance(part, str) for m in found for part in (m.role, m.call_id, m.finish, *(c.name for c in m.calls))
+    )
+    assert [messages.digest(m) for m in found] == [messages.digest(m) for m in found]
+
+
+DEEP_TEXT = "[" * 1010 + "]" * 1010
+DEEP_STATE = f'{{"messages": [{{"type": "tool", "content": {DEEP_TEXT}, "tool_call_id": {DEEP_TEXT}}}]}}'
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.DIALECT)
+@pytest.mark.parametrize("content", [DEEP_TEXT, DEEP_STATE], ids=["list", "state"])
+def test_deep_json_in_spans_is_read(dialect: ModuleType, content: str) -> None:
+    """As deep as the parser takes it, wherever it stands; what is made of it is text."""
+    keys = (
+        *dialect.MARKERS, "gen_ai.input.messages", "gen_ai.output.messages", "input.value", "output.value",
+        "llm.invocation_parameters", "gen_ai.tool.call.result", "gen_ai.tool.call.arguments",
+        "gcp.vertex.agent.tool_response", "traceloop.entity.input", "traceloop.entity.output",
+    )  # fmt: skip
+    for operation in ("execute_tool", "chat", "invoke_agent"):
+        attrs = {**dict.fromkeys(keys, content), "gen_ai.operation.name": operation, "openinference.span.kind": "TOOL"}
+        for step in normalize([{"attrs": attrs}], scope=dialect.SCOPES[0].rstrip("\0") if dialect.SCOPES else ""):
+            assert step.result is None or isinstance(step.result, str)

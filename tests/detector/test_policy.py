@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spanward_detector.control import codec
 from spanward_detector.detectors import DETECTORS
 from spanward_detector.failures import FAILURE_TYPES
-from spanward_detector.policy import PolicyError, Rung, default, default_text, lint, load
+from spanward_detector.pipeline import Pipeline
+from spanward_detector.policy import Policy, PolicyError, Rung, default, default_text, lint, load
+from spanward_detector.policy.load import read, rule_fields
+from spanward_detector.policy.model import ToolPolicy
+from spanward_detector.sections import CustomRule, JudgePolicy
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "policy.yaml"
 
@@ -76,6 +83,16 @@ def test_the_version_is_the_hash_of_the_source() -> None:
         pytest.param("budget: {repairs: 1}\nbudget: {repairs: 2}\n", 2, "keep one", id="key twice"),
         pytest.param("a: [1\n", 2, "not YAML", id="broken YAML"),
         pytest.param("1: 2\n", 1, "in quotes", id="number as key"),
+        pytest.param("version: 1\nbudget: 2026-13-45\n", 2, "no value", id="month 13"),
+        pytest.param("limits:\n  max_steps: !!int x\n", 2, "no value of the type int", id="letters for an int"),
+        pytest.param("limits:\n  max_steps: " + "9" * 5000, 2, "no value of the type int", id="5,000 digits"),
+        pytest.param("pause: !!bool maybe\n", 1, "no value of the type bool", id="a word for a bool"),
+        pytest.param("limits:\n  max_seconds: " + "9" * 400, 2, "too much", id="400 digits"),
+        pytest.param("tools: {pay: {timeout: .inf}}\n", 1, "too much", id="for ever"),
+        pytest.param("limits:\n  max_steps: 5000000000", 2, "write at most", id="more than a gate can count"),
+        pytest.param("a: " + "[" * 30 + "]" * 30, 1, "nested too deep", id="deep"),
+        pytest.param("judge: {endpoint: 'http://[', model: m}\n", 1, "no URL", id="half an address"),
+        pytest.param("judge: {endpoint: 5, model: m}\n", 1, "text", id="a number for a URL"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_refused_with_its_line_and_what_to_write(text: str, line: int, said: str) -> None:
@@ -121,6 +138,24 @@ def test_a_yaml_bomb_is_refused_before_it_unfolds() -> None:
         load(bomb)
 
 
+def test_a_large_policy_is_read_or_refused_in_time() -> None:
+    """What takes the loader long is not taken at all."""
+    with pytest.raises(PolicyError, match="larger than 128 KiB"):
+        load("a: 1\n" * 2**16)
+    started = time.process_time()
+    for text, said in (
+        ("ver 1sion: 1" + "\n" * 120_000, "has no section"),
+        ("a:\n" + "  b:\n" * 25_000, "stands twice"),
+        ("".join(f"version{n}: 1\n" for n in range(8_000)), "did you mean 'version'"),
+        ("rules:\n" + "".join(f"  lop{n}: 1\n" for n in range(8_000)), "there is no rule"),
+    ):
+        with pytest.raises(PolicyError, match=said) as caught:
+            load(text)
+        assert len(caught.value.problems) <= 101
+
+    assert time.process_time() - started < 3
+
+
 @given(st.text(max_size=300))
 def test_no_text_makes_the_loader_fall(text: str) -> None:
     """Whatever is in the file, the answer is a policy or a PolicyError."""
@@ -136,3 +171,28 @@ def test_every_rule_can_be_set_by_its_thresholds() -> None:
         policy = load(f"rules: {{{detector.name}: {{mode: observe}}}}")
 
         assert policy.rules[detector.name] == {"mode": "observe"}
+
+
+ODD = ("[[1]]", "[{}]", "{a: 1}", "[null]", "5", "2001-01-01", "!!binary aGk=", "[1, x]", ".nan")
+TOOL, CUSTOM, JUDGE = fields(ToolPolicy), fields(CustomRule), fields(JudgePolicy)
+PLACES = (
+    *(f"{section.name}: %s" for section in fields(Policy)),
+    *(f"rules: {{{rule}: {{{key}: %s}}}}" for rule, keys in rule_fields().items() for key in keys),
+    *(f"tools: {{a: {{{key.name}: %s}}}}" for key in TOOL),
+    *(f"custom: [{{{key.name}: %s}}]" for key in CUSTOM),
+    *(f"judge: {{{key.name}: %s}}" for key in JUDGE),
+    "tools: {a: {arguments: {b: {allow: %s}}}}", "order: [{before: %s, after: b}]", "models: {m: {input: %s}}",
+    "scope: {paths: %s}", "ladders: {loop: %s}", "ladders: {loop: [%s]}", "strategies: {retry: %s}",
+    "strategies: {retry: {jitter: %s}}", "budget: {seconds: %s}", "pause: {lease_s: %s}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_value_of_any_type_is_taken_or_told(place: str) -> None:
+    """Wherever it stands; what is taken can be put in force and sent to gates."""
+    for value in ODD:
+        policy, problems = read(place % value)
+        assert policy is not None
+        if not problems:
+            Pipeline(policy)
+            codec.policy(policy)

@@ -25,6 +25,12 @@ def _send(s: Script, to: Any) -> None:
     s.tool("send", json.dumps({"to": to}))
 
 
+def _send_after(s: Script, before: str) -> None:
+    """First a call that is to make the rule raise, for a rule that raises is switched off."""
+    s.tool("send", f'{{"to": {before}}}')
+    _send(s, "no-reply@example.com")
+
+
 def _own_scope(s: Script, path: str) -> None:
     s.tool("write_file", json.dumps({"path": path, "content": "SECRET"}), extra={"scope": {"paths": ("/srv/work",)}})
 
@@ -83,6 +89,35 @@ FIRES = (
         {"why": "paths"},
         mode="observe",
     ),
+    Case(
+        "the gate refused a tool that is not listed",
+        lambda s: s.tool("pay", extra={"refused": "not_allowed", "outside": "tool"}),
+        (1,),
+        "warning",
+        {"why": "tool"},
+        mode="observe",
+        policy=LISTED,
+    ),
+    Case(
+        "the gate refused an argument",
+        lambda s: s.tool("send", '{"to": "SECRET"}', extra={"refused": "not_allowed", "outside": "argument to"}),
+        (1,),
+        "warning",
+        {"why": "argument", "argument": "to"},
+        mode="observe",
+        policy=ARGUMENTS,
+    ),
+    Case(
+        "a number is judged by all of its digits",
+        lambda s: s.tool("pay", '{"account": 123456789012345678901}'),
+        (1,),
+        "error",
+        {"argument": "account"},
+        policy="tools: {pay: {arguments: {account: {deny: ['123456789012345678901']}}}}",
+    ),
+    Case("after a list too deep", lambda s: _send_after(s, "[" * 600 + "]" * 600), (1, 2), policy=ARGUMENTS),
+    Case("after one too deep", lambda s: _send_after(s, '{"a":' * 600 + "1" + "}" * 600), (1, 2), policy=ARGUMENTS),
+    Case("out of sight", lambda s: _send_after(s, "[" * 5000 + "]" * 5000), (1, 2), policy=ARGUMENTS),
 )
 QUIET = (
     Case("listed tools", lambda s: (s.tool("look"), s.tool("send")), policy=LISTED),

@@ -257,3 +257,10 @@ def test_white_space_that_json_does_not_know_is_no_json(blank: str) -> None:
     assert arguments_facts(' \t\r\n{"a": 1} \n').form == "ok"
     assert arguments_facts('{"a": 1}' + blank).form == "malformed"
     assert arguments_facts(blank + '{"a": 1}').form == "malformed"
+
+
+def test_types_that_are_no_names_are_left_out() -> None:
+    """A schema may say anything where it should name a type."""
+    schema = Schema.of({"type": [["object"], "null", 5], "properties": {}})
+
+    assert schema.types(schema.source) == {"null"}

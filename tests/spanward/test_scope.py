@@ -234,3 +234,8 @@ def test_what_is_outside_is_named_for_the_caller_only() -> None:
     found: Any = Scope.of({"hosts": ["a"]}).first_outside(touched({"url": "http://b/"}))
 
     assert found == Outside("hosts", "b")
+
+
+def test_a_file_on_a_host_that_is_none_is_still_a_file() -> None:
+    """A broken host in its address hides no path."""
+    assert touched({"url": "file://[/etc/passwd", "x": "file:///etc/hosts"}).paths == ("/etc/passwd", "/etc/hosts")

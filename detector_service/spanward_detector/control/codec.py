@@ -285,7 +285,10 @@ _PAYLOADS: Final[Mapping[str, _Fill]] = {
 
 
 def policy(source: Policy) -> pb.Policy:
-    """The part of a policy that a gate enforces by itself."""
+    """The part of a policy that a gate enforces by itself.
+
+    Who lets ``unsafe_action`` observe wants to be told of calls outside of the lists, not to have them refused.
+    """
     message = pb.Policy(version=source.version)
     message.hard_limits.max_steps = source.limits.max_steps
     message.hard_limits.max_tokens = source.limits.max_tokens
@@ -297,7 +300,16 @@ def policy(source: Policy) -> pb.Policy:
         spec.idempotent = bool(tool.idempotent)
         if tool.fail_closed:
             message.fail_closed_tools.append(name)
+    if source.rules.get("unsafe_action", {}).get("mode") != "observe":
+        _lists(message, source)
     return message
+
+
+def _lists(message: pb.Policy, source: Policy) -> None:
+    message.allowed_tools.extend(source.allowed_tools)
+    for tool, stated in source.tools.items():
+        for name, rule in stated.arguments.items():
+            message.arguments[tool].rules[name].CopyFrom(pb.ArgumentRule(allow=rule.allow, deny=rule.deny))
 
 
 def welcome(epoch: int, heartbeat_ms: int, detector_id: str, policy: pb.Policy | None) -> pb.DetectorToAgent:

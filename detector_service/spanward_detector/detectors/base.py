@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from spanward_detector.failures import Mode, Severity
@@ -90,3 +92,27 @@ def finding(
         facts=slots,
         stack=stack,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Classified(ABC):
+    """A detector of one class of failed calls: what the class is has been told already, by the step's outcome.
+
+    Attributes:
+        mode: observe or act.
+    """
+
+    name: ClassVar[str]
+    failure_types: ClassVar[tuple[str, ...]]
+    kinds: ClassVar[frozenset[Kind]] = ACTED
+    on: ClassVar[On] = "failed"
+
+    mode: Mode = "act"
+
+    def observe(self, step: Step, run: Run) -> Finding | None:
+        """See :class:`Detector`."""
+        return finding(self, step, run, self.says(step)) if run.outcome.type == self.name else None
+
+    @abstractmethod
+    def says(self, step: Step) -> str:
+        """What happened, for a person."""

@@ -22,7 +22,7 @@ _NONE: Final[frozenset[Kind]] = frozenset()
 _NO_RULE: Final = CustomRule()
 MAX_TEXT: Final = 16_384
 """Characters of arguments, results and answers that rules see."""
-MAX_ITEMS: Final = 256
+MAX_ITEMS: Final = 64
 """Items of a list or mapping, likewise."""
 _MAX_DEPTH: Final = 8
 _MAX_INTEGER: Final = 2**63

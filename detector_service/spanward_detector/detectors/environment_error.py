@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from spanward_detector.detectors.base import ACTED, On, finding
-from spanward_detector.failures import Mode
-from spanward_detector.model import Finding, Kind, Step
-
-if TYPE_CHECKING:
-    from spanward_detector.run import Run
+from spanward_detector.detectors.base import Classified
+from spanward_detector.model import Step
 
 
 @dataclass(frozen=True, slots=True)
-class EnvironmentFailure:
+class EnvironmentFailure(Classified):
     """A call failed for a reason outside of it, so that the same call cannot work until that changes.
 
     Attributes:
@@ -23,18 +19,6 @@ class EnvironmentFailure:
 
     name: ClassVar[str] = "environment_error"
     failure_types: ClassVar[tuple[str, ...]] = ("environment_error",)
-    kinds: ClassVar[frozenset[Kind]] = ACTED
-    on: ClassVar[On] = "failed"
 
-    mode: Mode = "act"
-
-    def observe(self, step: Step, run: Run) -> Finding | None:
-        """See :class:`spanward_detector.detectors.base.Detector`."""
-        if run.outcome.type != self.name:
-            return None
-        return finding(
-            self,
-            step,
-            run,
-            f"{step.action} failed for its environment" + (f": {step.error_type}" if step.error_type else ""),
-        )
+    def says(self, step: Step) -> str:
+        return f"{step.action} failed for its environment" + (f": {step.error_type}" if step.error_type else "")

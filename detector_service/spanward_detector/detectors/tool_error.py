@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from spanward_detector.detectors.base import On, finding
-from spanward_detector.failures import Mode
-from spanward_detector.model import Finding, Kind, Step
-
-if TYPE_CHECKING:
-    from spanward_detector.run import Run
+from spanward_detector.detectors.base import Classified
+from spanward_detector.model import Kind, Step
 
 
 @dataclass(frozen=True, slots=True)
-class ToolError:
+class ToolError(Classified):
     """The tool failed and nothing more specific is known.
 
     Attributes:
@@ -24,14 +20,6 @@ class ToolError:
     name: ClassVar[str] = "tool_error"
     failure_types: ClassVar[tuple[str, ...]] = ("tool_error",)
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TOOL})
-    on: ClassVar[On] = "failed"
 
-    mode: Mode = "act"
-
-    def observe(self, step: Step, run: Run) -> Finding | None:
-        """See :class:`spanward_detector.detectors.base.Detector`."""
-        if run.outcome.type != self.name:
-            return None
-        return finding(
-            self, step, run, f"{step.action} failed" + (f" with {step.error_type}" if step.error_type else "")
-        )
+    def says(self, step: Step) -> str:
+        return f"{step.action} failed" + (f" with {step.error_type}" if step.error_type else "")

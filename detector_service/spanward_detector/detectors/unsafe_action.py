@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
-from spanward.facts import text_of
+from spanward.facts.allow import Limit, TooDeepError, first_forbidden, read
 from spanward.facts.commands import Destruction, in_command
 from spanward.facts.reach import touched
 from spanward.facts.scope import Scope
@@ -18,13 +18,11 @@ from spanward_detector.detectors.base import ACTED, On, finding
 from spanward_detector.failures import Mode, Severity
 from spanward_detector.model import Finding, Kind, Step
 from spanward_detector.naming import words
-from spanward_detector.patterns import MAX_TEXT, fits
-from spanward_detector.sections import NOTHING, SECTION, ArgumentRule, ScopePolicy
+from spanward_detector.sections import NOTHING, SECTION, ScopePolicy
 
 if TYPE_CHECKING:
     from spanward_detector.run import Run
 
-_MAX_DEPTH: Final = 16
 _NO_SCOPE: Final = ScopePolicy()
 _TURNS_BACK: Final = frozenset({"rollback", "restore", "revert", "undo", "checkpoint", "rewind", "reset"})
 _WHOLE: Final = re.compile(r"(?:\./|\.\./)*(?:\.|\.\.|\*|:/|~|~/|~/\*)/?|.*/\.git/?|\.git/?")
@@ -40,10 +38,12 @@ class UnsafeAction:
     """A call that the gate refused, that the policy or the run's scope does not allow, or that destroys at large.
 
     ``allowed_tools`` and the arguments' ``allow`` and ``deny`` are stated in the policy, a scope there or by the run
-    itself. What a call reaches is read from its arguments, so it takes content; names of tools do not. Where the
-    gate waits at the model's answer, a tool that is not allowed is found before it is called. Commands that throw away
-    a whole working tree, a home or a system directory are a warning even where nobody states anything; removing single
-    files or build output is not.
+    itself. The gate keeps them before a call is made, the policy's where ``mode`` is ``act``: then the call it refused
+    is a warning here, and the model was told. RE2 patterns (``/.../``) it keeps where the agent's process has
+    ``google-re2``; those and calls that pass no gate are judged here afterwards. What a call reaches is read from its
+    arguments, so it takes content; names of tools do not. Where the gate waits at the model's answer, a tool that is
+    not allowed is found before it is called. Commands that throw away a whole working tree, a home or a system
+    directory are a warning even where nobody states anything; removing single files or build output is not.
 
     Attributes:
         mode: observe or act.
@@ -61,7 +61,7 @@ class UnsafeAction:
     mode: Mode = "act"
     destructive: bool = True
     allowed_tools: tuple[str, ...] = field(default=(), metadata=SECTION)
-    arguments: Mapping[str, Mapping[str, ArgumentRule]] = field(default_factory=lambda: NOTHING, metadata=SECTION)
+    arguments: Mapping[str, tuple[Limit, ...]] = field(default_factory=lambda: NOTHING, metadata=SECTION)
     scope: ScopePolicy = field(default=_NO_SCOPE, metadata=SECTION)
 
     @property
@@ -82,18 +82,20 @@ class UnsafeAction:
         text = step.arguments
         if text is None:
             return None
-        rules = self.arguments.get(step.action)
+        limits = self.arguments.get(step.action)
         stated = extra.get("scope") if extra else None
-        if rules is None and stated is None and self.scope is _NO_SCOPE and not self._worth_reading(step, text):
+        if not limits and stated is None and self.scope is _NO_SCOPE and not self._worth_reading(step, text):
             return None
         try:
-            given = orjson.loads(text)
-        except orjson.JSONDecodeError:
+            given = read(text) if limits else orjson.loads(text)
+        except TooDeepError:
+            return self._found(step, run, f"{step.action} was given arguments that hide what is in them", "argument")
+        except ValueError:
             given = {"command": text} if _is_shell(step.action) else None
         if not isinstance(given, dict):
             return None
         return (
-            (rules and self._bad_argument(step, run, given, rules))
+            (limits and self._bad_argument(step, run, given, limits))
             or self._outside(step, run, given, stated)
             or self._destroys(step, run, given, scoped=_has_paths(stated) or self.scope.paths is not None)
             or None
@@ -114,13 +116,14 @@ class UnsafeAction:
         refused = step.extra.get("refused")
         if refused not in ("not_allowed", "scope"):
             return None
-        found = finding(
-            self,
+        why, _, argument = str(step.extra.get("outside") or refused).partition(" ")
+        found = self._found(
             step,
             run,
             f"the gate did not make a call of {step.action}: it is outside of what the run may do",
+            why,
+            argument=argument,
             severity="warning",
-            facts={"why": str(step.extra.get("outside") or refused)},
         )
         return found._replace(mode="observe")  # it has not happened, and the model was told
 
@@ -130,15 +133,12 @@ class UnsafeAction:
         )
 
     def _bad_argument(
-        self, step: Step, run: Run, given: Mapping[str, Any], rules: Mapping[str, ArgumentRule]
+        self, step: Step, run: Run, given: Mapping[str, Any], limits: tuple[Limit, ...]
     ) -> Finding | None:
-        for name, rule in rules.items():
-            for value in _texts(given.get(name)):
-                denied = any(fits(value[:MAX_TEXT], pattern) for pattern in rule.deny)
-                allowed = not rule.allow or (len(value) <= MAX_TEXT and any(fits(value, p) for p in rule.allow))
-                if denied or not allowed:
-                    return self._found(step, run, f"the policy does not allow this {name}", "argument", argument=name)
-        return None
+        name = first_forbidden(given, limits)
+        if not name:
+            return None
+        return self._found(step, run, f"the policy does not allow this {name}", "argument", argument=name)
 
     def _outside(self, step: Step, run: Run, given: Mapping[str, Any], stated: object) -> Finding | None:
         scopes = [_scope(self.scope)] if self.scope is not _NO_SCOPE else []
@@ -202,11 +202,3 @@ def _turns_back(action: str) -> bool:
 
 def _has_paths(stated: object) -> bool:
     return isinstance(stated, Mapping) and "paths" in stated
-
-
-def _texts(value: object, depth: int = 0) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, list) and depth < _MAX_DEPTH:
-        return [text for item in value[:256] for text in _texts(item, depth + 1)]
-    return [value if isinstance(value, str) else text_of(value)]

@@ -23,6 +23,10 @@ from spanward_detector.policy.sections import SectionReader
 from spanward_detector.policy.source import Path, PolicyError, Problem, Source, instead, parse
 
 VERSION: Final = 1
+MAX_NUMBER: Final = 2**31 - 1
+"""What every side can hold: a gate, the store, a clock."""
+MAX_PROBLEMS: Final = 100
+"""Told at once; a file that has more is another kind of file."""
 _RUNG: Final = re.compile(r"([a-z_]+)(?:\s+x\s*(\d{1,3}))?")
 _T = TypeVar("_T")
 
@@ -74,10 +78,9 @@ def default_text() -> str:
 def read(text: str) -> tuple[Policy | None, list[Problem]]:
     """The policy and every problem; None when the text is not YAML."""
     try:
-        source = parse(text)
+        return _Reader(parse(text), default()).policy(text)
     except PolicyError as error:
         return None, list(error.problems)
-    return _Reader(source, default()).policy(text)
 
 
 def _not_a(hint: Any, value: object) -> str:
@@ -209,6 +212,8 @@ class _Reader:
         changes: dict[str, object] = {}
         for key, value in values.items():
             here = (*path, key)
+            if key not in hints:
+                continue
             if key == "ladders":
                 changes[key] = MappingProxyType(self.ladders(value, here))
             elif key == "ladder":
@@ -219,7 +224,7 @@ class _Reader:
                 if value not in SIDE_EFFECTS:
                     self.problem(here, f"side effect {value!r} is not known", instead(str(value), SIDE_EFFECTS))
                 changes[key] = value
-            elif key in hints:
+            else:
                 changes[key] = self.value(value, hints[key], here)
         return dataclasses.replace(base, **changes)  # type: ignore[type-var]
 
@@ -244,8 +249,9 @@ class _Reader:
         wrong = _not_a(hint, value)
         if wrong:
             self.problem(path, f"{path[-1]}: {value!r} is not {wrong}", f"write {wrong}")
-        elif isinstance(value, int | float) and not isinstance(value, bool) and value < 0:
-            self.problem(path, f"{path[-1]}: {value!r} is below 0", "write 0 or more")
+        elif isinstance(value, int | float) and not isinstance(value, bool) and not 0 <= value <= MAX_NUMBER:
+            beyond, instead_of_it = ("below 0", "0 or more") if value < 0 else ("too much", f"at most {MAX_NUMBER}")
+            self.problem(path, f"{path[-1]}: {str(value)[:40]} is {beyond}", f"write {instead_of_it}")
         return value
 
     def mapping(self, data: object, path: Path) -> dict[str, Any]:
@@ -264,3 +270,5 @@ class _Reader:
 
     def problem(self, path: Path, message: str, hint: str = "") -> None:
         self.problems.append(Problem(self.source.line(path), message, hint))
+        if len(self.problems) > MAX_PROBLEMS:
+            raise PolicyError(self.problems)

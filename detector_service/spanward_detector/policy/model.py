@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from spanward.facts.allow import ArgumentRule, limits_of
 from spanward.semconv import SideEffect
 
 from spanward_detector.sections import (
-    ArgumentRule,
     CustomRule,
     JudgePolicy,
     Ladder,
@@ -147,7 +147,7 @@ class Policy:
 
     def configured(self) -> Mapping[str, Mapping[str, object]]:
         """Keyword arguments of every rule: its thresholds, and the sections that it is made of."""
-        limited = {name: tool.arguments for name, tool in self.tools.items() if tool.arguments}
+        limited = {name: limits_of(tool.arguments) for name, tool in self.tools.items() if tool.arguments}
         scope = {"scope": self.scope} if self.scope.stated() else {}
         sections: Mapping[str, dict[str, object]] = {
             "unsafe_action": {"allowed_tools": self.allowed_tools, "arguments": limited, **scope},

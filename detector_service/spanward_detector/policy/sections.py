@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import urlsplit
 
+from spanward.facts.allow import ArgumentRule, PatternError, compiled
+
 from spanward_detector.cel_rules import CelError, program
 from spanward_detector.failures import FAILURE_TYPES
 from spanward_detector.model import NUMBERED
-from spanward_detector.patterns import PatternError, compiled
 from spanward_detector.policy.source import instead
-from spanward_detector.sections import ArgumentRule, CustomRule, JudgePolicy, ModelPolicy, OrderRule
+from spanward_detector.sections import CustomRule, JudgePolicy, ModelPolicy, OrderRule
 
 if TYPE_CHECKING:
     from spanward_detector.policy.source import Path
@@ -87,9 +88,9 @@ class SectionReader:
         for path, rule in rules:
             for check in _CUSTOM:
                 check(self._reader, path, rule)
-            if rule.name in seen:
+            if str(rule.name) in seen:
                 self._reader.problem((*path, "name"), f"{rule.name!r} stands twice", "keep one, or rename it")
-            seen.add(rule.name)
+            seen.add(str(rule.name))
         return tuple(rule for _, rule in rules)
 
     def judge(self, data: object, base: JudgePolicy) -> JudgePolicy:
@@ -100,7 +101,7 @@ class SectionReader:
         if judge.endpoint and not judge.model:
             self._reader.problem(("judge",), "the judge has no model", "write model: and its name")
         for n, name in enumerate(judge.ask_on):
-            if name not in FAILURE_TYPES:
+            if not isinstance(name, str) or name not in FAILURE_TYPES:
                 hint = instead(str(name), FAILURE_TYPES)
                 self._reader.problem(("judge", "ask_on", n), f"there is no failure type {name!r}", hint)
         return judge

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, NamedTuple
 
 import yaml
 
-MAX_BYTES: Final = 1 << 18
+MAX_BYTES: Final = 1 << 17
 MAX_DEPTH: Final = 24
+_MAX_PROBLEMS: Final = 100
 _LOADER: Final[type[yaml.SafeLoader] | type[yaml.CSafeLoader]] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The compiled one where there is one: it is ten times faster."""
 Path = tuple[str | int, ...]
@@ -66,7 +68,7 @@ def parse(text: str) -> Source:
             that stands twice, or nested too deep, or a key that is not text.
     """
     if len(text.encode(errors="surrogatepass")) > MAX_BYTES:
-        raise PolicyError([Problem(0, "larger than 256 KiB", "split it, or remove what is not policy")])
+        raise PolicyError([Problem(0, "larger than 128 KiB", "split it, or remove what is not policy")])
     try:
         _look_over(text)
         node = yaml.compose(text, Loader=_LOADER)
@@ -74,7 +76,7 @@ def parse(text: str) -> Source:
             return Source({}, {})
         lines: dict[Path, int] = {}
         constructor = yaml.constructor.SafeConstructor()
-        problems = list(_walk(node, (), lines, constructor))
+        problems = list(islice(_walk(node, (), lines, constructor), _MAX_PROBLEMS))
         if problems:
             raise PolicyError(problems)
         return Source(constructor.construct_document(node), lines)

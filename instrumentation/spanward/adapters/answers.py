@@ -131,6 +131,11 @@ def word(value: object, *path: str | int) -> str:
     return found if isinstance(found, str) else ""
 
 
+def is_record(value: object) -> bool:
+    """Whether a value can have fields."""
+    return value is not None and not isinstance(value, str | int | float | list | tuple)
+
+
 def put(owner: object, key: str, value: object) -> None:
     """Sets a field of an object or a dictionary."""
     if isinstance(owner, dict):

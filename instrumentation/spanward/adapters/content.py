@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from spanward.adapters.answers import Answer, pick, text_of, word
+from spanward.adapters.answers import Answer, items, pick, text_of, word
 
 Part = dict[str, Any]
 _TOOL_RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -49,7 +49,7 @@ def _parts(message: object) -> Iterator[Part]:
         return
     if text := text_of(pick(message, "content")):
         yield {"type": "text", "content": text}
-    for call in pick(message, "tool_calls") or ():
+    for call in items(pick(message, "tool_calls")):
         inner = pick(call, "function") or pick(call, "custom")
         yield _call(pick(call, "id"), pick(inner, "name"), pick(inner, "arguments") or pick(inner, "input"))
 

@@ -107,13 +107,17 @@ class Decision(NamedTuple):
 
 
 class Given(NamedTuple):
-    """An answer and what it is judged by. ``resumable``: another answer can still take its place."""
+    """An answer and what it is judged by.
+
+    ``resumable``: another answer can still take its place; ``replaceable``: plain words can.
+    """
 
     asked: Asked
     reply: object
     answer: Answer
     judged: tuple[Judged, ...]
     resumable: bool
+    replaceable: bool
 
 
 AS_IT_IS: Final = Decision()
@@ -176,16 +180,24 @@ def _open(exchange: Exchange) -> OpenStep | None:
 
 
 def settled(
-    exchange: Exchange, step: OpenStep | None, outcome: Outcome, reply: object, *, resumable: bool = True
+    exchange: Exchange,
+    step: OpenStep | None,
+    outcome: Outcome,
+    reply: object,
+    *,
+    resumable: bool = True,
+    replaceable: bool = True,
 ) -> Flow:
     """:func:`after`, kept from the host when it fails."""
     if step is None:
         return AS_IT_IS
-    flow = after(exchange, step, outcome, reply, resumable=resumable)
+    flow = after(exchange, step, outcome, reply, resumable=resumable, replaceable=replaceable)
     return (yield from guarded(exchange.run, "after a model call", flow, AS_IT_IS))
 
 
-def after(exchange: Exchange, step: OpenStep, outcome: Outcome, reply: object, *, resumable: bool = True) -> Flow:
+def after(
+    exchange: Exchange, step: OpenStep, outcome: Outcome, reply: object, *, resumable: bool, replaceable: bool
+) -> Flow:
     """To be driven when the answer is there: span, hold, verdict.
 
     Args:
@@ -194,6 +206,7 @@ def after(exchange: Exchange, step: OpenStep, outcome: Outcome, reply: object, *
         outcome: of the request, for its error and time.
         reply: whole answer in a form that the dialect reads; ``None`` when there is none.
         resumable: another answer can still take its place.
+        replaceable: plain words can.
 
     Returns:
         The :class:`Decision`. Its directive is settled; a delay has been waited.
@@ -215,7 +228,7 @@ def after(exchange: Exchange, step: OpenStep, outcome: Outcome, reply: object, *
                 run.answer = answer.text
     except Exception:
         exchange.runtime.internal_error("reading a model's answer")
-    given = Given(exchange.asked, reply, answer, judged, resumable)
+    given = Given(exchange.asked, reply, answer, judged, resumable, replaceable)
     digests = tuple(one.digest for one in judged if one.digest)
 
     def record(hold: Hold) -> ToolRecord:
@@ -316,6 +329,8 @@ def _feedback(exchange: Exchange, directive: GateDirective, given: Given) -> Dec
 def _fallback(exchange: Exchange, _directive: GateDirective, given: Given) -> Decision:
     if refusal := _refusal(exchange, given):
         return refusal
+    if not given.replaceable:
+        return Decision(state="rejected", reason="streamed")
     return Decision(degraded=user_message("degraded", exchange.runtime.settings.locale))
 
 

@@ -9,6 +9,7 @@ from spanward.adapters.answers import (
     Body,
     ToolCall,
     ToolMessage,
+    is_record,
     items,
     pick,
     put,
@@ -59,7 +60,7 @@ def rewrite(reply: object, arguments: Mapping[str, str]) -> None:
     """Puts other arguments into the reply, in place."""
     for call in items(pick(reply, "choices", 0, "message", "tool_calls")):
         function = pick(call, "function")
-        if function is not None and word(call, "id") in arguments:
+        if is_record(function) and word(call, "id") in arguments:
             put(function, "arguments", arguments[word(call, "id")])
 
 

@@ -7,7 +7,7 @@ or replaced. One collector serves one streamed reply and is not shared between t
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from spanward.adapters.answers import items, pick, put, whole_number, word
+from spanward.adapters.answers import is_record, items, pick, put, whole_number, word
 
 Fate = Literal["pass", "keep", "release"]
 """Of an event: to the user at once, past what is kept; kept back; or to the user behind all that was kept."""
@@ -20,6 +20,10 @@ class Collector(Protocol):
     def resumable(self) -> bool:
         """Another reply can still take the place of this one."""
 
+    @property
+    def replaceable(self) -> bool:
+        """Plain words can take the place of what is kept back."""
+
     def take(self, event: object) -> Fate:
         """Takes in the next event."""
 
@@ -28,6 +32,9 @@ class Collector(Protocol):
 
     def rewrite(self, kept: Sequence[object], arguments: Mapping[str, str]) -> None:
         """Puts other arguments, by call id, into the events that were kept back, in place."""
+
+    def degrade(self, kept: Sequence[object], text: str) -> None:
+        """Turns the events that were kept back into ones that call no tool and say ``text``, in place."""
 
 
 class ChatCollector:
@@ -50,6 +57,10 @@ class ChatCollector:
         # Words before a call are an announcement and may stand; an answer that was read cannot be unsaid.
         return bool(self._calls) or not any(self._text)
 
+    @property
+    def replaceable(self) -> bool:
+        return self.resumable and (bool(self._calls) or self._finish is not None)  # either stands in a kept event
+
     def take(self, event: object) -> Fate:
         for key in ("id", "model", "usage"):
             if (value := pick(event, key)) is not None:
@@ -59,7 +70,7 @@ class ChatCollector:
             # The usage comes after the end: behind what is kept it must wait for its turn.
             return "keep" if self._calls or self._finish else "pass"
         delta = pick(choice, "delta")
-        if self._resumed and pick(delta, "role"):
+        if self._resumed and is_record(delta) and pick(delta, "role"):
             # Readers that add up deltas would make it "assistantassistant".
             put(delta, "role", None)
         self._text.append(word(delta, "content"))
@@ -93,10 +104,22 @@ class ChatCollector:
         for event in kept:
             for piece in items(pick(event, "choices", 0, "delta", "tool_calls")):
                 index = whole_number(pick(piece, "index")) or 0
-                if index in texts and (function := pick(piece, "function")) is not None:
+                if index in texts and is_record(function := pick(piece, "function")):
                     # The first piece carries the whole; the rest stay, emptied, so that their number is unchanged.
                     put(function, "arguments", texts[index])
                     texts[index] = ""
+
+    def degrade(self, kept: Sequence[object], text: str) -> None:
+        for event in kept:
+            choice = pick(event, "choices", 0)
+            delta = pick(choice, "delta")
+            if not is_record(delta) or pick(choice, "index"):
+                continue
+            put(delta, "tool_calls", None)
+            put(delta, "content", text or None)
+            text = ""
+            if pick(choice, "finish_reason"):
+                put(choice, "finish_reason", "stop")
 
 
 class ResponsesCollector:
@@ -123,6 +146,10 @@ class ResponsesCollector:
     @property
     def resumable(self) -> bool:
         return not self._speaking
+
+    @property
+    def replaceable(self) -> bool:
+        return False  # its events refer to each other: words would need other events, not other contents
 
     def take(self, event: object) -> Fate:
         kind = str(pick(event, "type") or "")
@@ -158,3 +185,6 @@ class ResponsesCollector:
             for item in (*finished, *items(pick(event, "response", "output"))):
                 if word(item, "call_id") in arguments:
                     put(item, "arguments", arguments[word(item, "call_id")])
+
+    def degrade(self, kept: Sequence[object], text: str) -> None:
+        """Never asked for: see :attr:`replaceable`."""

@@ -56,17 +56,25 @@ class Live:
         reply = self._collector.reply()
         outcome = Outcome(reply, None, time.perf_counter())
         decision: Decision = yield from settled(
-            self._exchange, resumed(step), outcome, reply, resumable=self._collector.resumable
+            self._exchange,
+            resumed(step),
+            outcome,
+            reply,
+            resumable=self._collector.resumable,
+            replaceable=self._collector.replaceable,
         )
         if decision.again is not None:
             self.kept = []
-        elif decision.arguments:
+        elif decision.arguments or decision.degraded:
             self._rewrite(decision)
         return decision
 
     def _rewrite(self, decision: Decision) -> None:
         try:
-            self._collector.rewrite(self.kept, decision.arguments)
+            if decision.degraded:
+                self._collector.degrade(self.kept, decision.degraded)
+            else:
+                self._collector.rewrite(self.kept, decision.arguments)
         except Exception:
             self._exchange.runtime.internal_error("rewriting a stream")
 

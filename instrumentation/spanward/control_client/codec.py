@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from spanward_control.v1 import control_pb2 as pb
 
+from spanward.facts.allow import ArgumentRule
 from spanward.ports import (
     BreakerPhase,
     Counters,
@@ -95,6 +96,11 @@ def policy(message: pb.Policy) -> PolicyUpdate:
             for name, spec in message.tools.items()
         },
         frozenset(message.fail_closed_tools),
+        frozenset(message.allowed_tools),
+        {
+            tool: {name: ArgumentRule(tuple(rule.allow), tuple(rule.deny)) for name, rule in limited.rules.items()}
+            for tool, limited in message.arguments.items()
+        },
     )
 
 

@@ -615,7 +615,7 @@ class BreakerState(_message.Message):
     def __init__(self, tool: _Optional[str] = ..., phase: _Optional[_Union[BreakerPhase, str]] = ..., open_for_ms: _Optional[int] = ...) -> None: ...
 
 class Policy(_message.Message):
-    __slots__ = ("version", "hard_limits", "tools", "fail_closed_tools")
+    __slots__ = ("version", "hard_limits", "tools", "fail_closed_tools", "allowed_tools", "arguments")
     class ToolsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -623,15 +623,47 @@ class Policy(_message.Message):
         key: str
         value: ToolSpec
         def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[ToolSpec, _Mapping]] = ...) -> None: ...
+    class ArgumentsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: ArgumentRules
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[ArgumentRules, _Mapping]] = ...) -> None: ...
     VERSION_FIELD_NUMBER: _ClassVar[int]
     HARD_LIMITS_FIELD_NUMBER: _ClassVar[int]
     TOOLS_FIELD_NUMBER: _ClassVar[int]
     FAIL_CLOSED_TOOLS_FIELD_NUMBER: _ClassVar[int]
+    ALLOWED_TOOLS_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
     version: str
     hard_limits: RunLimits
     tools: _containers.MessageMap[str, ToolSpec]
     fail_closed_tools: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, version: _Optional[str] = ..., hard_limits: _Optional[_Union[RunLimits, _Mapping]] = ..., tools: _Optional[_Mapping[str, ToolSpec]] = ..., fail_closed_tools: _Optional[_Iterable[str]] = ...) -> None: ...
+    allowed_tools: _containers.RepeatedScalarFieldContainer[str]
+    arguments: _containers.MessageMap[str, ArgumentRules]
+    def __init__(self, version: _Optional[str] = ..., hard_limits: _Optional[_Union[RunLimits, _Mapping]] = ..., tools: _Optional[_Mapping[str, ToolSpec]] = ..., fail_closed_tools: _Optional[_Iterable[str]] = ..., allowed_tools: _Optional[_Iterable[str]] = ..., arguments: _Optional[_Mapping[str, ArgumentRules]] = ...) -> None: ...
+
+class ArgumentRules(_message.Message):
+    __slots__ = ("rules",)
+    class RulesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: ArgumentRule
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[ArgumentRule, _Mapping]] = ...) -> None: ...
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    rules: _containers.MessageMap[str, ArgumentRule]
+    def __init__(self, rules: _Optional[_Mapping[str, ArgumentRule]] = ...) -> None: ...
+
+class ArgumentRule(_message.Message):
+    __slots__ = ("allow", "deny")
+    ALLOW_FIELD_NUMBER: _ClassVar[int]
+    DENY_FIELD_NUMBER: _ClassVar[int]
+    allow: _containers.RepeatedScalarFieldContainer[str]
+    deny: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, allow: _Optional[_Iterable[str]] = ..., deny: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RequestFullState(_message.Message):
     __slots__ = ()

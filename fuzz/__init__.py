@@ -1,0 +1,1 @@
+"""Hostile input for everything that parses: ``python -m fuzz --help``, ``make fuzz``."""
