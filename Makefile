@@ -19,8 +19,8 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## the main job: an agent that fails and is steered back, on the embedded detector
 	@$(BIN)/spanward demo
 
-check: $(STAMP)  ## the everyday loop: every test that needs no real component
-	@$(BIN)/python -m pytest -m "not real" -n auto
+check: $(STAMP)  ## the everyday loop: what needs no real component and tells something in time
+	@$(BIN)/python -m pytest -m "not real and not slow" -n auto --hypothesis-profile=quick
 
 test: $(STAMP) components  ## every test, real components included
 	@$(BIN)/python -m pytest

@@ -49,7 +49,7 @@ def play(scenario: str, *, capture: bool) -> tuple[WireTap, dict[str, object]]:
     return tap, json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("scenario", SAID)
+@pytest.mark.parametrize("scenario", ["weather", *(pytest.param(s, marks=pytest.mark.slow) for s in [*SAID][1:])])
 def test_not_one_byte_of_content_leaves_the_process(scenario: str) -> None:
     """Every byte towards the detector is read: no argument, no result, no message; and the repair works."""
     tap, ending = play(scenario, capture=False)

@@ -15,6 +15,8 @@ from fuzz.target import Target
 from fuzz.targets import TARGETS
 from fuzz.worker import Probe, mutants
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 INPUTS = 200
 

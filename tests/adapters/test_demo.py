@@ -23,6 +23,8 @@ from spanward.testing import Supervised, directive_for
 from tests.adapters.openai_loops import CHAT_TOOLS, RESPONSE_TOOLS
 from tests.adapters.watching import attributes, watched
 
+pytestmark = pytest.mark.slow
+
 TOOL = "tool"
 
 

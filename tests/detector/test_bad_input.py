@@ -32,6 +32,8 @@ from spanward_detector.normalize import Normalizer
 
 from tests.detector.otlp import TRACE_ID, TRACES, capture, request, spans
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def counted() -> Iterator[Callable[[], dict[str, int]]]:

@@ -113,6 +113,7 @@ def test_policy_lint_tells_line_and_remedy(tmp_path: Path) -> None:
     assert "loop" in lines(refused)[0]["hint"]
 
 
+@pytest.mark.slow
 def test_demo_prints_one_object_a_scenario() -> None:
     """The fixed form of the demo's output, on the scenario that is quickest."""
     done = spanward("demo", "--json", "weather")
@@ -126,6 +127,7 @@ def test_demo_prints_one_object_a_scenario() -> None:
     assert told["directives"][0]["latency_ms"] > 0
 
 
+@pytest.mark.slow
 def test_demo_without_shows_the_failure() -> None:
     """The same agent without Spanward ends wrong; that is what the option is for, so the exit code is 0."""
     done = spanward("demo", "--json", "--without", "weather")

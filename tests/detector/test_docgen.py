@@ -18,6 +18,8 @@ from spanward_detector.policy import Policy
 
 from tests.detectors.script import Script
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

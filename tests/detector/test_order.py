@@ -63,6 +63,7 @@ def shuffled(items: list[RawSpan], seed: int) -> list[list[RawSpan]]:
     return batches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}-{p.name.split('.')[0]}")
 @SLOW
 @given(seed=st.integers(0, 2**32))

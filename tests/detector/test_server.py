@@ -39,6 +39,8 @@ from tests.detector.service_fakes import (
     span_request,
 )
 
+pytestmark = pytest.mark.slow
+
 ROOT = str(Path(__file__).resolve().parents[2])
 PROTOBUF = "application/x-protobuf"
 

@@ -207,6 +207,7 @@ async def test_old_runs_are_deleted_with_everything_of_theirs(tmp_path: Path) ->
     assert counts == [1, 1, 1]
 
 
+@pytest.mark.slow
 async def test_a_database_that_is_too_large_loses_its_oldest_runs(tmp_path: Path) -> None:
     """The size stays near the limit, and the newest runs stay."""
     store = store_at(tmp_path, max_bytes=600_000, max_age_days=0, retention_s=0.01)
@@ -252,6 +253,7 @@ KILLED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 7, 60])
 def test_what_was_committed_survives_sigkill(tmp_path: Path, after: int) -> None:
     """Every commit that was answered is there, and the database is whole."""

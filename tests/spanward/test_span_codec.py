@@ -82,6 +82,7 @@ def make(name: str = "s", resource: Resource | None = None, scope: str = "x", **
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(spans)
 def test_any_span_equals_the_stock_encoding(span: ReadableSpan) -> None:

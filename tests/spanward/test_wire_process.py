@@ -13,6 +13,8 @@ import pytest
 
 from tests.spanward.fake_detector import FakeDetector, until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 AGENT = """
