@@ -53,10 +53,12 @@ def sender_to(address: str, call_s: float = 2.0) -> SpanSender:
     return SpanSender(address, lambda: RESOURCE, call_s=call_s)
 
 
-def dead_address() -> str:
-    """An address where nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"127.0.0.1:{listener.getsockname()[1]}"
+@pytest.fixture
+def dead_address() -> Iterator[str]:
+    """An address where nobody listens, nor can begin to: it is taken."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
 def names(detector: FakeDetector) -> list[str]:
@@ -110,10 +112,10 @@ def test_flush_waits_for_all(detector: FakeDetector) -> None:
     sender.shutdown(1)
 
 
-def test_absent_detector_costs_the_host_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_absent_detector_costs_the_host_nothing(caplog: pytest.LogCaptureFixture, dead_address: str) -> None:
     """Nobody listens: putting and kicking stay quick, memory is bounded, and one line is logged."""
     caplog.set_level(logging.INFO, "spanward")
-    sender = sender_to(dead_address())
+    sender = sender_to(dead_address)
     slowest = 0.0
     for number in range(2 * QUEUE_SPANS):
         began = time.perf_counter()
@@ -198,10 +200,10 @@ def test_slow_detector_gets_everything(detector: FakeDetector) -> None:
     sender.shutdown(1)
 
 
-def test_backlog_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backlog_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch, dead_address: str) -> None:
     """What waits for the peer is bounded in bytes; the oldest requests go first and are counted."""
     monkeypatch.setattr(sender_module, "BACKLOG_BYTES", 50_000)
-    sender = sender_to(dead_address())
+    sender = sender_to(dead_address)
     for _ in range(30):
         sender.put(span("big", "x" * 10_000), arm=False)
         sender.kick()
