@@ -8,7 +8,7 @@ import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -191,12 +191,12 @@ class FakeStore:
     healthy: bool = True
     counters: Mapping[str, int] = field(default_factory=dict)
 
-    def commit(self, *rows: Any, then: Sequence[Any] = ()) -> asyncio.Future[None]:
+    def commit(self, *rows: Any) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.fail:
             future.set_exception(RuntimeError("disk full"))
         else:
-            self.committed += (*rows, *then)
+            self.committed += rows
             self.waiting.append(future)
             if not self.slow:
                 self.through()

@@ -126,7 +126,7 @@ async def test_a_rule_that_breaks_on_time_does_not_stop_the_clock(world: World) 
 
 
 async def test_a_directive_is_stored_with_its_reasons(world: World) -> None:
-    """Order, run and finding are one commit."""
+    """In one transaction: run, finding and order, so that none survives without the others."""
     world.engine.register(world.session, world.told(), fresh=True)
     world.spans(make_span(held=True, fails="loop", order="feedback"))
 

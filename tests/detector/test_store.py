@@ -126,31 +126,6 @@ async def test_a_lone_commit_does_not_wait_for_a_thread(tmp_path: Path) -> None:
     assert (store.counters["at_once"], store.counters["commits"]) == (1, 1)
 
 
-async def test_what_belongs_to_a_lone_commit_follows_at_once(tmp_path: Path) -> None:
-    """Not when the next rows are due that nobody waits for; a commit that has to wait takes it along."""
-    store = store_at(tmp_path, flush_s=3600.0)
-    lone, queued = store.commit(row("r1"), then=[row("r2")]), store.commit(row("r3"), then=[row("r4")])
-    assert lone.done()
-    await queued
-
-    await eventually(lambda: {r["run_id"] for r in store.list_runs()} == {"r1", "r2", "r3", "r4"})
-    store.close()
-
-
-@pytest.mark.parametrize("end", ["close", "flush"])
-async def test_what_belongs_to_a_lone_commit_is_not_lost_at_the_end(tmp_path: Path, end: str) -> None:
-    """Whoever closes or flushes does not have to wait for it."""
-    store = store_at(tmp_path, flush_s=3600.0)
-    assert store.commit(row("r1"), then=[row("r2")]).done()
-    if end == "flush":
-        await store.flush()
-    else:
-        store.close()
-    with open_for_reading(tmp_path) as reader:
-        assert len(reader.list_runs(10, None)) == 2
-    store.close()
-
-
 async def test_a_commit_never_makes_the_loop_wait_for_another_writer(tmp_path: Path) -> None:
     """While somebody else writes it is left to the thread that may wait."""
     store = store_at(tmp_path)

@@ -139,7 +139,7 @@ class Delivery:
         Args:
             directive: as the policy made it.
             action: tool or model that it is about.
-            reasons: rows that belong to it.
+            reasons: rows that are written with it.
             gated: the run has a gate of ours, even if its stream is not there at the moment.
             arrived: ``perf_counter`` seconds of the span that caused it.
 
@@ -163,7 +163,7 @@ class Delivery:
             tracked.instance_id = session.instance_id if session is not None else ""
             self._open[directive.id] = tracked
             audit = Row("audit", (directive.created_ns, "policy", "issue", directive.run_id, directive.id, "{}"))
-            commit = self._store.commit(tracked.row(), then=(audit, *reasons))
+            commit = self._store.commit(tracked.row(), audit, *reasons)
             # now, for until the store's thread has woken up this one has nothing better to do
             tracked.order = codec.directive(directive, self._store.epoch, 0)
             if commit.done():

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 TableName = Literal[
     "runs", "steps", "findings", "directives", "acknowledgements", "transitions", "audit", "meta"
 ]  # fmt: skip
 Record = dict[str, object]
 """One stored row by column name; ``*_json`` columns decoded and named without the suffix."""
-
-
-SOON_S: Final = 0.002
-"""How long rows wait that belong to ones that are durable already: by then whoever waited has been answered."""
 
 
 class StoreError(RuntimeError):
@@ -95,13 +91,8 @@ class Store(Protocol):
         """Write what waits and stop. Idempotent."""
         ...
 
-    def commit(self, *rows: Row, then: Sequence[Row] = ()) -> asyncio.Future[None]:
-        """Write rows in one transaction. Resolves once they are durable; raises StoreError when they are not.
-
-        Args:
-            rows: that somebody waits for.
-            then: that belong to them: in the same transaction, or in one of their own after :data:`SOON_S`.
-        """
+    def commit(self, *rows: Row) -> asyncio.Future[None]:
+        """Write rows in one transaction. Resolves once they are durable; raises StoreError when they are not."""
         ...
 
     def put(self, row: Row) -> bool:

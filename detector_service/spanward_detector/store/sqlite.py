@@ -8,7 +8,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
 from spanward_detector.store.at_once import AtOnce
-from spanward_detector.store.base import SOON_S, Record, Row, StoreError, StoreSettings
+from spanward_detector.store.base import Record, Row, StoreError, StoreSettings
 from spanward_detector.store.migrate import upgrade
 from spanward_detector.store.reads import Reader
 from spanward_detector.store.writer import Writer
@@ -54,7 +54,6 @@ class SqliteStore:
         self._observe = observe
         self._writer = Writer(self._connect, self._settings, observe, clock_ns)
         self._at_once: AtOnce | None = None
-        self._following: list[Row] = []  # belong to what is written already
         self._engine: Engine | None = None
         self._lock: int | None = None
         self._epoch = 0
@@ -99,7 +98,6 @@ class SqliteStore:
     def close(self) -> None:
         """See :meth:`Store.close`."""
         if self._at_once is not None:
-            self._follow()
             self._at_once.close()
             self._at_once = None
         self._writer.stop()
@@ -134,7 +132,7 @@ class SqliteStore:
 
     # ---------------------------------------------------------------------------------------------- writes
 
-    def commit(self, *rows: Row, then: Sequence[Row] = ()) -> asyncio.Future[None]:
+    def commit(self, *rows: Row) -> asyncio.Future[None]:
         """See :meth:`Store.commit`."""
         if rows and self._at_once is not None and self._writer.idle:
             began = time.perf_counter()
@@ -142,24 +140,10 @@ class SqliteStore:
                 self._writer.counters["at_once"] += 1
                 self._writer.healthy = True
                 self._observe(time.perf_counter() - began)
-                loop = asyncio.get_running_loop()
-                if then:
-                    self._following += then
-                    loop.call_later(SOON_S, self._follow)
-                done: asyncio.Future[None] = loop.create_future()
+                done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 done.set_result(None)
                 return done
-        return self._writer.commit((*rows, *then))
-
-    def _follow(self) -> None:
-        """Write what belongs to lone commits."""
-        rows, self._following = tuple(self._following), []
-        if not rows or self._at_once is None:
-            return
-        if self._writer.idle and self._at_once.write(rows):
-            return
-        for row in rows:
-            self._writer.put(row)
+        return self._writer.commit(rows)
 
     def put(self, row: Row) -> bool:
         """See :meth:`Store.put`."""
@@ -167,7 +151,6 @@ class SqliteStore:
 
     def flush(self) -> asyncio.Future[None]:
         """See :meth:`Store.flush`."""
-        self._follow()
         return self._writer.commit((), flush=True)
 
     def raise_epoch(self, to: int) -> asyncio.Future[None]:

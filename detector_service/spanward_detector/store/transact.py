@@ -40,9 +40,6 @@ def transact(connection: sqlite3.Connection, rows: Iterable[Row], clamped: Calla
 
 
 def _execute(connection: sqlite3.Connection, by_table: dict[TableName, list[Sequence[object]]]) -> int:
-    if len(by_table) == 1 and len(rows := next(iter(by_table.values()))) == 1:
-        connection.execute(SQL[next(iter(by_table))], rows[0])  # is a transaction by itself
-        return 1
     try:
         connection.execute("BEGIN IMMEDIATE")
         for table, values in by_table.items():
