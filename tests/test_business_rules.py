@@ -146,7 +146,8 @@ def play(detector: EmbeddedDetector, script: Path, scenario: str) -> tuple[Any, 
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith(("SPANWARD_", "OTEL_"))},
         "SPANWARD_ENDPOINT": detector.grpc_address,
-        "SPANWARD_HOLD_MIN_MS": "250",
+        "SPANWARD_HOLD_MIN_MS": "2000",
+        "SPANWARD_HOLD_MAX_MS": "2000",
     }
     ran = subprocess.run(
         [sys.executable, str(script), scenario, str(script.parent)],

@@ -39,7 +39,8 @@ def play(scenario: str, *, capture: bool) -> tuple[WireTap, dict[str, object]]:
             environment = {
                 **{k: v for k, v in os.environ.items() if not k.startswith(("SPANWARD_", "OTEL_"))},
                 "SPANWARD_ENDPOINT": tap.address,
-                "SPANWARD_HOLD_MIN_MS": "250",
+                "SPANWARD_HOLD_MIN_MS": "2000",
+                "SPANWARD_HOLD_MAX_MS": "2000",
                 "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": str(capture).lower(),
             }
             done = subprocess.run(

@@ -66,7 +66,8 @@ def _play(scenario: str, control: str, spans: str) -> None:
     env = os.environ | {
         "SPANWARD_ENDPOINT": control,
         "SPANWARD_SPANS_ENDPOINT": spans,
-        "SPANWARD_HOLD_MIN_MS": "250",  # the default suits a machine that does not run five servers and their tests
+        "SPANWARD_HOLD_MIN_MS": "2000",  # the default suits a machine that does not run five servers and their tests
+        "SPANWARD_HOLD_MAX_MS": "2000",
     }
     done = subprocess.run(
         [sys.executable, "-m", "spanward.demo.agent", scenario], env=env, capture_output=True, text=True, timeout=90

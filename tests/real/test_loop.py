@@ -43,7 +43,10 @@ class Loop:
         return os.environ | {
             "SPANWARD_ENDPOINT": self.control,
             "SPANWARD_SPANS_ENDPOINT": self.steps,
-            "SPANWARD_HOLD_MIN_MS": "250",
+            # The first span of a process has to wait for connections, and this machine may be busy: what is tested here
+            # is that the loop closes, not how fast.
+            "SPANWARD_HOLD_MIN_MS": "5000",
+            "SPANWARD_HOLD_MAX_MS": "5000",
         }
 
     def run(self, run_id: str, state: str) -> Json:
