@@ -144,8 +144,8 @@ def _agent(name: str, place: Place | None, spans_endpoint: str) -> Iterator[Json
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPANWARD_", "OTEL_"))}
     if place is not None:
         environment["SPANWARD_ENDPOINT"] = place.grpc
-        # A verdict may take longer on a busy laptop than the 50 ms that suit production.
-        environment["SPANWARD_HOLD_MIN_MS"] = "250"
+        # A verdict may take longer on a busy laptop than the 50 to 250 ms that suit production.
+        environment |= {"SPANWARD_HOLD_MIN_MS": "2000", "SPANWARD_HOLD_MAX_MS": "2000"}
         if spans_endpoint:
             environment["SPANWARD_SPANS_ENDPOINT"] = spans_endpoint
     command = [sys.executable, "-u", "-m", "spanward.demo.agent", name, *(["--without"] if place is None else [])]
