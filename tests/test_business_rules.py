@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import textwrap
 import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from spanward_detector.config import ServerConfig
 from spanward_detector.server import EmbeddedDetector
+
+from tests.own_process import agent_file, detector_with, play, told
 
 POLICY = """
 version: 1
@@ -119,51 +115,14 @@ AGENT = """
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The agent's file."""
-    file = tmp_path_factory.mktemp("agent") / "agent.py"
-    file.write_text(textwrap.dedent(AGENT))
-    return file
+    return agent_file(tmp_path_factory.mktemp("agent"), AGENT)
 
 
 @pytest.fixture
 def detector(tmp_path: Path) -> Iterator[EmbeddedDetector]:
     """A detector with a policy of its own."""
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(POLICY)
-    config = ServerConfig(
-        grpc_address="127.0.0.1:0",
-        http_address="127.0.0.1:0",
-        data_dir=tmp_path / "data",
-        policy_path=policy,
-        settle_s=0.2,
-        tick_s=0.1,
-    )
-    with EmbeddedDetector(config) as running:
+    with detector_with(POLICY, tmp_path) as running:
         yield running
-
-
-def play(detector: EmbeddedDetector, script: Path, scenario: str) -> tuple[Any, dict[str, Any]]:
-    """Run a scenario; returns what it came to and the run as the API tells it, once it is over."""
-    environment = {
-        **{k: v for k, v in os.environ.items() if not k.startswith(("SPANWARD_", "OTEL_"))},
-        "SPANWARD_ENDPOINT": detector.grpc_address,
-        "SPANWARD_HOLD_MIN_MS": "2000",
-        "SPANWARD_HOLD_MAX_MS": "2000",
-    }
-    ran = subprocess.run(
-        [sys.executable, str(script), scenario, str(script.parent)],
-        env=environment, capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    deadline = time.monotonic() + 10
-    while True:
-        with urllib.request.urlopen(f"http://{detector.http_address}/api/runs/r", timeout=5) as answer:
-            found = json.load(answer)
-        if found["state"] in ("DONE", "FAILED") or time.monotonic() > deadline:
-            return json.loads(ran.stdout.splitlines()[-1]), found
-
-
-def told(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Severity and mode of what was found, by rule."""
-    return {finding["rule"]: (finding["severity"], finding["mode"]) for finding in found["findings"]}
 
 
 def test_a_run_whose_checklist_is_met_is_done(detector: EmbeddedDetector, script: Path) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from spanward_detector.config import ServerConfig
 from spanward_detector.server import EmbeddedDetector
 
-from tests.test_business_rules import play, told
+from tests.own_process import agent_file, detector_with, play, told
 
 POLICY = """
 version: 1
@@ -60,25 +58,13 @@ AGENT = """
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The agent's file."""
-    file = tmp_path_factory.mktemp("agent") / "agent.py"
-    file.write_text(textwrap.dedent(AGENT))
-    return file
+    return agent_file(tmp_path_factory.mktemp("agent"), AGENT)
 
 
 @pytest.fixture
 def detector(tmp_path: Path) -> Iterator[EmbeddedDetector]:
     """A detector with the policy."""
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(POLICY)
-    config = ServerConfig(
-        grpc_address="127.0.0.1:0",
-        http_address="127.0.0.1:0",
-        data_dir=tmp_path / "data",
-        policy_path=policy,
-        settle_s=0.2,
-        tick_s=0.1,
-    )
-    with EmbeddedDetector(config) as running:
+    with detector_with(POLICY, tmp_path) as running:
         yield running
 
 
