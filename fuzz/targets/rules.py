@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from spanward.facts.allow import ArgumentRule, PatternError, first_forbidden, limits_of
 from spanward_detector.cel_rules import CelError
 from spanward_detector.control import codec as detector_codec
 from spanward_detector.detectors.custom import Custom
 from spanward_detector.judge import read_opinion
 from spanward_detector.model import Kind, SpanRef, Step
-from spanward_detector.patterns import PatternError, fits
 from spanward_detector.pipeline import Pipeline
 from spanward_detector.policy import PolicyError, load
 from spanward_detector.policy.lint import lint
@@ -43,7 +43,7 @@ def _cel(data: bytes) -> None:
 
 def _pattern(data: bytes) -> None:
     pattern, _, text = text_of(data).partition("\0")
-    fits(text, f"/{pattern}/")
+    first_forbidden({"x": text}, limits_of({"x": ArgumentRule((f"/{pattern}/",))}))
 
 
 def _opinion(data: bytes) -> None:

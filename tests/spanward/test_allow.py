@@ -26,12 +26,17 @@ from spanward.facts.allow import (
 )
 from spanward.policy_cache import CallLists
 from spanward.ports import PolicyUpdate
-from spanward_detector.patterns import fits
 
 RULES = {
     "to": ArgumentRule(("/.*@example\\.com/", "boss"), ("/no-reply@.*/",)),
     "amount": ArgumentRule((), ("1000000", "true")),
 }
+
+
+def fits(text: str, written: str) -> bool:
+    """Whether a text is the value, or is matched as a whole by the pattern."""
+    pattern = compiled(written)
+    return text == written if pattern is None else pattern.fullmatch(text[:MAX_TEXT]) is not None
 
 
 class Colour(enum.Enum):
