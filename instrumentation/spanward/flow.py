@@ -264,15 +264,10 @@ def _put_off(attempt: Attempt, step: OpenStep) -> bool:
 def _told_by(runtime: Runtime, spec: ToolSpec, text: str) -> Mapping[str, Any]:
     """Attributes of a text that came back. On the sender's thread."""
     try:
-        facts, result_digest = _read(runtime.settings, spec, text)
-        attributes: dict[str, Any] = facts_to_attributes(facts)
-        attributes[semconv.RESULT_DIGEST] = result_digest
-        if runtime.settings.capture_content:
-            attributes[semconv.TOOL_RESULT] = text
+        return _attributes(runtime.settings, *_read(runtime.settings, spec, text), text)
     except Exception:
         runtime.internal_error("facts")
         return {}
-    return attributes
 
 
 def _observed(attempt: Attempt) -> tuple[dict[str, Any], bool]:
@@ -289,12 +284,9 @@ def _observed(attempt: Attempt) -> tuple[dict[str, Any], bool]:
         )
         said = value if error is None else f"{type(error).__qualname__}: {error}"
         attempt.result_digest = digest(said, settings.digest_key)
-    attributes: dict[str, Any] = facts_to_attributes(facts)
-    attributes[semconv.RESULT_DIGEST] = attempt.result_digest
+    attributes = _attributes(settings, facts, attempt.result_digest, said)
     if outcome.unknown or (outcome.cause and spec.effects):
         attributes[semconv.OUTCOME_UNKNOWN] = True
-    if settings.capture_content:
-        attributes[semconv.TOOL_RESULT] = text_of(said)
     if call.call_id:
         call.run.remember(attempt.record())
     wrong = facts.error or facts.schema or facts.empty or (facts.json_expected and facts.is_json is False)
@@ -306,6 +298,14 @@ def _read(settings: Settings, spec: ToolSpec, text: str) -> tuple[ResultFacts, s
         text, key=settings.digest_key, media_type=spec.media_type, schema=spec.result_schema,
         foreign_text=spec.foreign_text,
     )  # fmt: skip
+
+
+def _attributes(settings: Settings, facts: ResultFacts, result_digest: str, said: object) -> dict[str, Any]:
+    attributes: dict[str, Any] = facts_to_attributes(facts)
+    attributes[semconv.RESULT_DIGEST] = result_digest
+    if settings.capture_content:
+        attributes[semconv.TOOL_RESULT] = text_of(said)
+    return attributes
 
 
 def _journal(attempt: Attempt, entry: Entry, state: CallState) -> None:

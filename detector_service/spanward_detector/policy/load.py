@@ -20,13 +20,11 @@ from spanward_detector.detectors import DETECTORS
 from spanward_detector.failures import FAILURE_TYPES
 from spanward_detector.policy.model import RUNG_KINDS, Ladder, Policy, Rung, Strategy, ToolPolicy
 from spanward_detector.policy.sections import SectionReader
-from spanward_detector.policy.source import Path, PolicyError, Problem, Source, instead, parse
+from spanward_detector.policy.source import MAX_PROBLEMS, Path, PolicyError, Problem, Source, instead, parse
 
 VERSION: Final = 1
 MAX_NUMBER: Final = 2**31 - 1
 """What every side can hold: a gate, the store, a clock."""
-MAX_PROBLEMS: Final = 100
-"""Told at once; a file that has more is another kind of file."""
 _RUNG: Final = re.compile(r"([a-z_]+)(?:\s+x\s*(\d{1,3}))?")
 _T = TypeVar("_T")
 
