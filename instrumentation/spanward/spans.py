@@ -146,7 +146,7 @@ _processors: weakref.WeakKeyDictionary[Any, ForwardingProcessor] = weakref.WeakK
 
 
 def step_spans(settings: Settings) -> SpanPipeline:
-    """The span pipeline of this process. Starts no thread and opens no channel until the first span."""
+    """The span pipeline of this process. Leaves no thread running and opens no channel until the first span."""
     return SpanPipeline(settings)
 
 

@@ -21,6 +21,7 @@ from spanward_control.v1 import control_pb2 as pb
 
 from tests.spanward.fake_detector import FakeDetector, Session, until
 from tests.spanward.fakes import FakeGate, FakeRun, settings
+from tests.spanward.threads import left_running
 from tests.spanward.wiretap import WireTap
 
 TRACE, SPAN = "ab" * 16, "cd" * 8
@@ -82,9 +83,9 @@ def beats(session: Session) -> list[pb.Heartbeat]:
 
 def test_nothing_starts_before_the_first_run(detector: FakeDetector, gate: FakeGate) -> None:
     """Making a client starts no thread and opens no connection; unused, it is shut down at once."""
-    before = threading.active_count()
-    client = ControlClient(settings(detector.address), gate)
-    assert threading.active_count() == before
+    with left_running() as threads:
+        client = ControlClient(settings(detector.address), gate)
+    assert threads == []
     assert not client.connected
     client.shutdown(1)
     assert detector.sessions == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import socket
-import threading
 import time
 from collections.abc import Iterator
 
@@ -23,6 +22,7 @@ from spanward.sender import BATCH_SPANS, QUEUE_SPANS, SpanSender
 from spanward.span_codec import Queued
 
 from tests.spanward.fake_detector import FakeDetector, until
+from tests.spanward.threads import left_running
 from tests.spanward.wiretap import WireTap
 
 RESOURCE = Resource({"service.name": "test"})
@@ -91,12 +91,16 @@ def test_other_spans_leave_by_themselves(detector: FakeDetector) -> None:
 
 
 def test_nothing_starts_before_the_first_span(detector: FakeDetector) -> None:
-    """A sender that has nothing to send has no thread and no connection."""
-    before = threading.active_count()
-    sender = sender_to(detector.address)
-    assert threading.active_count() == before
-    sender.shutdown(0.1)
+    """A sender that has nothing to send has no thread and no connection; the first span starts its thread."""
+    with left_running() as threads:
+        sender = sender_to(detector.address)
+    assert threads == []
     assert detector.requests == []
+    with left_running() as threads:
+        sender.put(span("first"))
+    assert threads == ["spanward-spans"]
+    assert sender.flush(5)
+    sender.shutdown(1)
 
 
 def test_flush_waits_for_all(detector: FakeDetector) -> None:
@@ -288,9 +292,9 @@ def test_a_disabled_sender_does_nothing(detector: FakeDetector) -> None:
     """As in a forked child: no queue, no thread, no call."""
     sender = sender_to(detector.address)
     sender.disable()
-    before = threading.active_count()
-    sender.put(span("x"))
-    sender.kick()
-    assert threading.active_count() == before
+    with left_running() as threads:
+        sender.put(span("x"))
+        sender.kick()
+    assert threads == []
     assert not sender.flush(0.1)
     assert detector.requests == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from spanward.spans import SpanPipeline, step_spans
 
 from tests.spanward.fake_detector import FakeDetector, attribute, until
 from tests.spanward.fakes import settings
+from tests.spanward.threads import left_running
 
 RUN = {"gen_ai.operation.name": "invoke_agent", "spanward.run.id": "r"}
 
@@ -68,10 +68,10 @@ def resource_of(detector: FakeDetector, name: str) -> dict[str, Any]:
 
 
 def test_nothing_happens_before_the_first_span(detector: FakeDetector) -> None:
-    """Making the pipeline starts no thread, opens no connection, and leaves the global provider alone."""
-    before = threading.active_count()
-    made = step_spans(settings(detector.address))
-    assert threading.active_count() == before
+    """Making the pipeline leaves no thread running, opens no connection, and leaves the global provider alone."""
+    with left_running() as threads:
+        made = step_spans(settings(detector.address))
+    assert threads == []
     assert trace._TRACER_PROVIDER is None
     made.shutdown(0.1)
 
