@@ -216,11 +216,11 @@ def test_any_text_has_facts(text: str) -> None:
 def test_hostile_repetition_is_quick(piece: str) -> None:
     """A result made of nothing but the beginnings of patterns is read in less than a second."""
     text = piece * (2 * EDGE // len(piece))
-    began = time.perf_counter()
+    began = time.thread_time()
     result_facts(text, foreign_text=True)
     arguments_facts(text)
 
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
 
 
 def test_both_ends_of_a_long_result_are_read() -> None:

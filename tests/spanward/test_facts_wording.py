@@ -232,8 +232,8 @@ def test_any_text_gives_facts(text: str, foreign: bool) -> None:
 )  # fmt: skip
 def test_hostile_text_costs_no_time(text: str) -> None:
     """Patterns are linear and capped."""
-    started = time.perf_counter()
+    started = time.thread_time()
     result_facts(text)
     error_signature(text)
 
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5

@@ -269,10 +269,10 @@ def test_what_is_read_from_noise_holds_only_what_was_written(raw: str) -> None:
 )  # fmt: skip
 def test_hostile_arguments_cost_no_time(raw: str) -> None:
     """One pass, whatever the text."""
-    started = time.perf_counter()
+    started = time.thread_time()
     repair_arguments(raw, schema=ANY)
 
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_very_long_texts_are_refused_unread() -> None:
