@@ -89,6 +89,16 @@ class Intake:
         read = ingest.iter_logs_json if json else ingest.iter_logs
         await self._judge(data, read, lambda records: self._engine.logs(records, arrived), json)
 
+    def carried(self, data: bytes) -> None:
+        """Judge spans that an agent sent on its own stream: a few that it waits for. What cannot be read is counted."""
+        try:
+            if len(data) > _LARGE:
+                raise IngestError("too_large", "", f"{len(data)} bytes, at most {_LARGE} are taken on a stream")
+            self._engine.spans(list(ingest.iter_traces(data)), time.perf_counter())
+        except IngestError as error:
+            self.refused(error.reason)
+            _log.warning("spans on a stream were not taken", extra={"reason": str(error)})
+
     def took_large(self) -> bool:
         """Whether a request has come since the last time of asking that leaves a hole in memory."""
         large, self._took_large = self._took_large, False

@@ -253,7 +253,7 @@ class _Parts:
             self.engine, metrics, silent_s=config.heartbeat_s * config.heartbeat_grace, gone_s=config.instance_gone_s
         )
         self.intake = Intake(self.engine, metrics, limit=config.max_message_bytes, chunk=config.chunk_spans)
-        self.control = ControlService(self.engine, self.watch, store, metrics, config, str(uuid7()))
+        self.control = ControlService(self.engine, self.intake, self.watch, store, metrics, config, str(uuid7()))
         self.http = HttpServer(
             api.make_app(
                 self.intake,

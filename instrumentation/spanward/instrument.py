@@ -68,8 +68,10 @@ def _switch_on(settings: Settings, approver: Approver | None) -> None:
     from spanward.control_client import ControlClient
     from spanward.spans import step_spans
 
-    made = Runtime(settings, step_spans(settings), approver=approver)
-    made.client = ControlClient(settings, made, spans_dropped=lambda: made.spans.dropped)
+    spans = step_spans(settings)
+    made = Runtime(settings, spans, approver=approver)
+    made.client = client = ControlClient(settings, made, spans_dropped=lambda: made.spans.dropped)
+    spans.carried_by(client)
     context.install()
     set_runtime(made)
     adapters.install(made)

@@ -18,8 +18,9 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
+from spanward.backlog import Backlog
 from spanward.channel import MAX_MESSAGE_BYTES, enter_own_thread, open_channel, status_code, usable
 from spanward.outage import outage
 from spanward.span_codec import Batch, Queued, encode_batches
@@ -33,8 +34,6 @@ log = logging.getLogger("spanward")
 METHOD: Final = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 QUEUE_SPANS: Final = 4096
 """Spans that wait to be encoded."""
-BACKLOG_BYTES: Final = 16 * 1024 * 1024
-"""Encoded requests that wait for the peer to come back."""
 BATCH_BYTES: Final = MAX_MESSAGE_BYTES - 64 * 1024
 BATCH_SPANS: Final = 512
 FLUSH_S: Final = 0.01
@@ -49,6 +48,16 @@ _RETRIABLE: Final = frozenset({
     "CANCELLED", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED", "OUT_OF_RANGE", "UNAVAILABLE", "DATA_LOSS",
 })  # fmt: skip
 """As the OTLP specification has it; with other codes the same request would fail again."""
+
+
+class Carrier(Protocol):
+    """The control stream, as it is used here."""
+
+    def fetch_soon(self) -> bool:
+        """Has it take what is queued; False when it cannot now."""
+
+    def recall(self) -> None:
+        """Has it give back what may not have arrived."""
 
 
 class SpanSender:
@@ -66,8 +75,7 @@ class SpanSender:
         self._outage = outage(address)
         self._lock = threading.Lock()
         self._queue: deque[Queued] = deque()
-        self._backlog: deque[Batch] = deque()
-        self._backlog_bytes = 0
+        self._backlog = Backlog()
         self._urgent: queue.SimpleQueue[bool] = queue.SimpleQueue()  # True: look at the queue; False: stop
         self._soon = threading.Event()
         self._stop = threading.Event()
@@ -85,6 +93,7 @@ class SpanSender:
         self._warmed = False
         self._connected_once = False
         self._off = not usable()
+        self._carrier: Carrier | None = None
         self.dropped = 0
         self.sent = 0
         _live.add(self)
@@ -116,9 +125,9 @@ class SpanSender:
         if not self._flushing:
             self._start_flusher()
 
-    def kick(self) -> None:
-        """What is queued leaves now."""
-        if self._off:
+    def kick(self, *, held: bool = False) -> None:
+        """What is queued leaves now; where somebody waits for it, by the control stream if that can carry it."""
+        if self._off or (held and self._carrier is not None and self._carrier.fetch_soon()):
             return
         with self._lock:
             waiting = self._urgent.qsize()
@@ -144,6 +153,8 @@ class SpanSender:
             return False
         lost = self.dropped
         deadline = time.monotonic() + timeout_s
+        if self._carrier is not None:
+            self._carrier.recall()
         self.kick()
         with self._idle:
             while self._queue or self._busy or self._backlog:
@@ -170,9 +181,8 @@ class SpanSender:
             self._urgent.put(False)
         with self._lock:
             channel, self._channel = self._channel, None
-            self.dropped += len(self._queue) + sum(batch.spans for batch in self._backlog)
+            self.dropped += len(self._queue) + self._backlog.clear()
             self._queue.clear()
-            self._backlog.clear()
         if channel is not None:
             channel.close()  # ends the calls in flight, so that their threads end too
         for thread in self._threads:
@@ -187,6 +197,40 @@ class SpanSender:
         # Kept for ever: gRPC must not be asked to tear down what belongs to the parent.
         _inherited.append((self._channel, self._export))
         self._channel = self._export = None
+
+    # ------------------------------------------------------------------------------- called by the control stream
+
+    def carried_by(self, carrier: Carrier) -> None:
+        """From now on the control stream may fetch what somebody waits for."""
+        self._carrier = carrier
+
+    def take(self) -> list[Batch]:
+        """Encodes what is queued; it is the caller's now."""
+        with self._lock:
+            items = [] if self._off else [self._queue.popleft() for _ in range(min(BATCH_SPANS, len(self._queue)))]
+            self._busy += 1
+        try:
+            batches, unfit = encode_batches(items, self._resource(), BATCH_BYTES)
+            self._drop(unfit)
+            return batches
+        finally:
+            with self._idle:
+                self._busy -= 1
+                self._idle.notify_all()
+
+    def give_back(self, batches: list[Batch]) -> None:
+        """Has them sent by a call, at once."""
+        if self._off:
+            self._drop(sum(batch.spans for batch in batches))
+            return
+        with self._lock:
+            self.dropped += sum(map(self._backlog.keep, batches))
+        self.kick()
+
+    def count_sent(self, spans: int) -> None:
+        """So many have arrived."""
+        with self._lock:
+            self.sent += spans
 
     # ------------------------------------------------------------------------------------------- our threads
 
@@ -209,6 +253,8 @@ class SpanSender:
             self._send(Batch(b"", 0))
         while self._urgent.get() and not self._off:
             self._send_queue()
+            if self._backlog and not self._retry_s:
+                self._send_backlog()
 
     def _flush_loop(self) -> None:
         enter_own_thread()
@@ -253,8 +299,7 @@ class SpanSender:
             with self._lock:
                 if not self._backlog:
                     return
-                batch = self._backlog.popleft()
-                self._backlog_bytes -= len(batch.payload)
+                batch = self._backlog.take()
                 self._busy += 1
             try:
                 if not self._send(batch):
@@ -306,13 +351,7 @@ class SpanSender:
             if not outdated:
                 self._retry_s = min(RETRY_LAST_S, 2 * self._retry_s or RETRY_FIRST_S)
                 self._retry_at = time.monotonic() + self._retry_s
-            if batch.spans:
-                self._backlog.append(batch)
-                self._backlog_bytes += len(batch.payload)
-            while self._backlog_bytes > BACKLOG_BYTES:
-                oldest = self._backlog.popleft()
-                self._backlog_bytes -= len(oldest.payload)
-                self.dropped += oldest.spans
+            self.dropped += self._backlog.keep(batch)
         if not self._off:
             if not outdated:
                 self._outage.failed("spans", code)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
     from spanward.config import Settings
+    from spanward.control_client import ControlClient
 
 log = logging.getLogger("spanward")
 
@@ -99,9 +100,15 @@ class SpanPipeline:
         """Ends it; ``urgent`` sends it now, with all that is queued."""
         span.end()
         if urgent:
-            self._sender.kick()
+            self._sender.kick(held=isinstance(span, StepSpan) and semconv.HOLD in span.attributes)
         else:
             self._sender.arm()
+
+    def carried_by(self, client: ControlClient) -> None:
+        """Let the control stream carry what somebody waits for, where it leads to where spans go anyway."""
+        if self._settings.spans_target == self._settings.endpoint:
+            self._sender.carried_by(client)
+            client.spans = self._sender
 
     def flush(self, timeout_s: float) -> bool:
         """Waits until all has left; False when it has not."""

@@ -164,6 +164,36 @@ async def test_garbage_ends_only_its_own_stream(detector: Detector, address: str
         await good.next("transition")
 
 
+async def test_spans_on_a_stream_are_judged_like_any_others(detector: Detector, address: str, judge: FakeJudge) -> None:
+    """With what is said of their run before; the answer says how far the agent's messages have been dealt with."""
+    async with Agent(address) as agent:
+        assert (await agent.next("welcome")).takes_spans
+        span = make_span(run="new", held=True, order="feedback")
+        update = pb.RunUpdate(run=pb.RunState(run_id="new", agent="bot"), started=True)
+        await agent.say(spans=pb.Spans(request=span_request([span]), runs=[update]))
+        answer = await agent.next("hold_answer")
+        assert agent.got[-1].taken == agent._seq
+        # The same span by a call, as after a stream that broke: seen twice, ordered once.
+        await agent.export(span_request([span]))
+
+    assert answer.span_id == span.span_id
+    assert answer.directive.run_id == "new"
+    assert judge.seen == [span.span_id.hex()] * 2
+    assert sum(message.HasField("hold_answer") for message in agent.got) == 1
+
+
+async def test_spans_that_cannot_be_read_cost_no_stream(detector: Detector, address: str) -> None:
+    """Damaged ones and too many at once are refused and counted, as they are in calls."""
+    async with Agent(address) as agent:
+        await agent.say(spans=pb.Spans(request=b"\xff" * 50))
+        await agent.say(spans=pb.Spans(request=bytes(65 * 1024)))
+        await agent.start_run()
+        await agent.next("transition")
+
+    assert detector.metrics.rejected.total("protobuf") == 1
+    assert detector.metrics.rejected.total("too_large") == 1
+
+
 async def test_what_is_not_known_is_ignored(detector: Detector, address: str) -> None:
     """Messages and enum values of later releases, and statuses of directives that nobody issued."""
     async with Agent(address, accepts=[1, 3, 77], capabilities=[99]) as agent:

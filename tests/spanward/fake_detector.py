@@ -68,18 +68,24 @@ def feedback(span: Span, **fields: Any) -> pb.Directive:
 
 @dataclass
 class Session:
-    """One control stream as the detector sees it."""
+    """One control stream as the detector sees it.
+
+    Attributes:
+        takes: what was received is said to be dealt with.
+    """
 
     hello: pb.Hello
     outgoing: SimpleQueue[pb.DetectorToAgent | None] = field(default_factory=SimpleQueue)
     received: list[pb.AgentToDetector] = field(default_factory=list)
     open: bool = True
     seq: int = 0
+    takes: bool = True
 
     def send(self, *, seq: int | None = None, **message: Any) -> None:
         """Sends a message, numbered; ``seq`` fakes another number."""
         self.seq = self.seq + 1 if seq is None else seq
-        self.outgoing.put(pb.DetectorToAgent(seq=self.seq, **message))
+        taken = self.received[-1].seq if self.takes and self.received else 0
+        self.outgoing.put(pb.DetectorToAgent(seq=self.seq, taken=taken, **message))
 
     def end(self) -> None:
         """Ends the stream from the detector's side."""
@@ -100,6 +106,7 @@ class FakeDetector:
         sessions: all control streams ever, in order.
         answer_delay_s: before each verdict.
         export_status: with which Export is refused, when set.
+        carried: requests that came on a control stream; they are not among ``requests``.
     """
 
     def __init__(self, script: Script | None = None) -> None:
@@ -111,6 +118,7 @@ class FakeDetector:
         self.export_status: grpc.StatusCode | None = None
         self.export_answer = ExportTraceServiceResponse()
         self.requests: list[ExportTraceServiceRequest] = []
+        self.carried: list[ExportTraceServiceRequest] = []
         self.spans: list[Span] = []
         self.sessions: list[Session] = []
         self._thawed = threading.Event()
@@ -173,13 +181,16 @@ class FakeDetector:
         if self.export_status is not None:
             context.abort(self.export_status, "as scripted")
         self.requests.append(request)
+        self._take(request)
+        return self.export_answer
+
+    def _take(self, request: ExportTraceServiceRequest) -> None:
         for group in request.resource_spans:
             for scope in group.scope_spans:
                 for span in scope.spans:
                     self.spans.append(span)
                     if self.answers and attribute(span, HOLD):
                         self._answer(span)
-        return self.export_answer
 
     def _answer(self, span: Span) -> None:
         if self.answer_delay_s:
@@ -219,6 +230,10 @@ class FakeDetector:
             for message in incoming:
                 self._thawed.wait()
                 session.received.append(message)
+                if message.HasField("spans"):
+                    request = ExportTraceServiceRequest.FromString(message.spans.request)
+                    self.carried.append(request)
+                    self._take(request)
         except Exception:  # the stream was cut
             session.received = list(session.received)
         session.end()

@@ -87,3 +87,13 @@ def test_a_full_box_loses_what_matters_least(monkeypatch: object) -> None:
     for number in range(2 * limit):
         box.put_status(DirectiveOutcome(f"final {number}", "applied"))
     assert len(box) == limit
+
+
+def test_open_runs_may_be_taken_out_of_turn() -> None:
+    """They go with spans that somebody waits for; ends of runs stay behind the states of what was done in them."""
+    box, run, other = Outbox(), FakeRun(), FakeRun("other")
+    box.put_status(DirectiveOutcome("d", "applied"))
+    box.put_run(RunChange(run, ended=True))
+    box.put_run(RunChange(other, started=True))
+    assert box.take_open_runs() == [RunChange(other, started=True)]
+    assert everything(box) == [DirectiveOutcome("d", "applied"), RunChange(run, ended=True)]

@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext
 from spanward import sender as sender_module
+from spanward.backlog import Backlog
 from spanward.sender import BATCH_SPANS, QUEUE_SPANS, SpanSender
 from spanward.span_codec import Queued
 
@@ -213,14 +214,14 @@ def test_slow_detector_gets_everything(detector: FakeDetector) -> None:
 
 def test_backlog_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch, dead_address: str) -> None:
     """What waits for the peer is bounded in bytes; the oldest requests go first and are counted."""
-    monkeypatch.setattr(sender_module, "BACKLOG_BYTES", 50_000)
+    monkeypatch.setattr(sender_module, "Backlog", lambda: Backlog(50_000))
     sender = sender_to(dead_address)
     for _ in range(30):
         sender.put(span("big", "x" * 10_000), arm=False)
         sender.kick()
         until(lambda: not sender._queue)
     until(lambda: not sender._busy)
-    assert sender._backlog_bytes <= 50_000
+    assert sender._backlog._bytes <= 50_000
     assert sender.dropped >= 20
     sender.shutdown(0.1)
 

@@ -315,7 +315,9 @@ def _lists(message: pb.Policy, source: Policy) -> None:
 def welcome(epoch: int, heartbeat_ms: int, detector_id: str, policy: pb.Policy | None) -> pb.DetectorToAgent:
     """The first answer to a stream that is accepted."""
     return pb.DetectorToAgent(
-        welcome=pb.Welcome(epoch=epoch, heartbeat_ms=heartbeat_ms, detector_id=detector_id, policy=policy)
+        welcome=pb.Welcome(
+            epoch=epoch, heartbeat_ms=heartbeat_ms, detector_id=detector_id, policy=policy, takes_spans=True
+        )
     )
 
 

@@ -20,6 +20,7 @@ from spanward_detector.control.outgoing import ClosedError, Outbound, Outgoing
 from spanward_detector.control.session import Session
 from spanward_detector.control.watch import Watch
 from spanward_detector.engine import Engine
+from spanward_detector.intake import Intake
 from spanward_detector.metrics import Metrics
 from spanward_detector.store import Store
 
@@ -37,6 +38,7 @@ class ControlService:
 
     Args:
         engine: what follows from what they say.
+        intake: takes the spans that they send on the stream.
         watch: told of heartbeats and of streams that come and go.
         store: for the epoch.
         metrics: what is counted.
@@ -49,6 +51,7 @@ class ControlService:
     def __init__(
         self,
         engine: Engine,
+        intake: Intake,
         watch: Watch,
         store: Store,
         metrics: Metrics,
@@ -58,6 +61,7 @@ class ControlService:
         jitter: Callable[[], float] = lambda: random.uniform(-1, 1),  # noqa: S311 - spreads load, hides nothing
     ) -> None:
         self._engine = engine
+        self._intake = intake
         self._watch = watch
         self._store = store
         self._metrics = metrics
@@ -187,6 +191,7 @@ class ControlService:
             item = await session.outgoing.get()
             seq += 1
             item.message.seq = seq
+            item.message.taken = session.seq
             try:
                 await context.write(item.message.SerializeToString())
             except BaseException:
@@ -233,7 +238,9 @@ class ControlService:
         self._watch.heartbeat(session, codec.progress(beat.runs), codec.in_flight(beat.in_flight), counters)
 
     def _run_update(self, session: Session, message: pb.AgentToDetector) -> None:
-        update = message.run_update
+        self._run_changed(session, message.run_update)
+
+    def _run_changed(self, session: Session, update: pb.RunUpdate) -> None:
         run = codec.agent_run(update.run)
         if run is None:
             self._metrics.rejected.add("control_run_id")
@@ -244,6 +251,11 @@ class ControlService:
             taken = self._engine.register(session, run, fresh=update.started)
         if not taken:
             self._metrics.rejected.add("control_foreign_run")
+
+    def _spans(self, session: Session, message: pb.AgentToDetector) -> None:
+        for update in message.spans.runs:
+            self._run_changed(session, update)
+        self._intake.carried(message.spans.request)
 
     def _directive_status(self, session: Session, message: pb.AgentToDetector) -> None:
         if (ack := codec.ack(message.directive_status)) is not None:
@@ -295,6 +307,7 @@ _TAKE: Final[dict[str, _Take]] = {
     "heartbeat": ControlService._heartbeat,
     "run_update": ControlService._run_update,
     "directive_status": ControlService._directive_status,
+    "spans": ControlService._spans,
     "full_state": ControlService._full_state,
     "policy_status": ControlService._policy_status,
     "goodbye": ControlService._goodbye,

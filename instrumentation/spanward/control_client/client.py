@@ -28,6 +28,7 @@ from spanward.ports import DirectiveOutcome, GateSink, Hold, InFlightCall, RunVi
 
 if TYPE_CHECKING:
     from spanward.config import Settings
+    from spanward.control_client.carried import SpanSource
     from spanward.control_client.stream import Stream
 
 log = logging.getLogger("spanward")
@@ -45,6 +46,7 @@ class ControlClient:
     Attributes:
         epoch: highest fencing epoch of a detector that we were connected to.
         policy_version: of the last policy handed to the gate.
+        spans: that the stream may carry; None = they go another way.
     """
 
     def __init__(self, settings: Settings, gate: GateSink, *, spans_dropped: Callable[[], int] = lambda: 0) -> None:
@@ -54,6 +56,7 @@ class ControlClient:
         self.instance_id = _new_id()
         self.outbox = Outbox()
         self.holds = Holds(gate.deliver)
+        self.spans: SpanSource | None = None
         self.outage = outage(settings.endpoint)
         self.epoch = 0
         self.policy_version = ""
@@ -120,6 +123,16 @@ class ControlClient:
 
     def finished(self, span_id: str) -> None:
         """Nothing to do: heartbeats read the gate's own table, and the span tells the end."""
+
+    def fetch_soon(self) -> bool:
+        """Has the stream carry the spans that are queued; False when it cannot now."""
+        stream = self._stream
+        return stream is not None and self.connected and stream.fetch_soon()
+
+    def recall(self) -> None:
+        """Gives back spans that may not have arrived."""
+        if (stream := self._stream) is not None:
+            stream.recall()
 
     def shutdown(self, timeout_s: float) -> None:
         """Says what is left and goodbye, within ``timeout_s``. Idempotent."""

@@ -79,6 +79,14 @@ class Outbox:
                 self._sent.append((self._clock(), key, item))
             return item
 
+    def take_open_runs(self) -> list[RunChange]:
+        """All changes of open runs that wait. The end of a run keeps its place behind what was done in it."""
+        with self.changed:
+            runs = {key: item for key, item in self._items.items() if isinstance(item, RunChange) and not item.ended}
+            for key in runs:
+                del self._items[key]
+        return list(runs.values())
+
     def stream_broke(self) -> None:
         """Puts back what may have been lost on the way; of open runs the next ``Hello`` tells."""
         with self.changed:

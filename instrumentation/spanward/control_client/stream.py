@@ -15,6 +15,7 @@ from spanward_control.v1 import control_pb2 as pb
 
 from spanward.channel import open_channel, status_code
 from spanward.control_client import codec
+from spanward.control_client.carried import Carried
 from spanward.control_client.heartbeat import full_state, heartbeat
 from spanward.control_client.outbox import RunChange
 
@@ -31,6 +32,10 @@ HEARTBEAT_BOUNDS_MS: Final = (50, 60_000)
 GOODBYE_S: Final = 1.0
 EARLY_BEAT_S: Final = 0.005
 """A call with effects that is over sooner needs no beat of its own: its span tells of it."""
+STALLED_S: Final = 0.05
+"""A stream that has not come for spans within this time is stuck; they go by calls until it moves again."""
+OVERDUE_S: Final = 2.0
+"""Spans that the detector has not taken within this time are sent again by a call."""
 
 
 class RefusedError(Exception):
@@ -75,6 +80,9 @@ class Stream:
         self._early_beat = 0.0  # 0: none asked for
         self._state_asked = False
         self._replies: list[pb.AgentToDetector] = []
+        self._carried = Carried(client.spans) if client.spans is not None else None
+        self._carries = False  # the detector takes them
+        self._asked_at = 0.0  # since when spans wait to be fetched; 0: none do
 
     # -------------------------------------------------------------------------------------------- any thread
 
@@ -85,6 +93,23 @@ class Stream:
         with self._changed:
             self._early_beat = time.monotonic() + EARLY_BEAT_S
             self._changed.notify_all()
+
+    def fetch_soon(self) -> bool:
+        """Takes what the sender has queued; False when spans cannot go this way now."""
+        now = time.monotonic()
+        with self._changed:
+            if not self._carries or self._closed or self._goodbye:
+                return False
+            if self._asked_at and now - self._asked_at > STALLED_S:
+                return False
+            self._asked_at = self._asked_at or now
+            self._changed.notify_all()
+        return True
+
+    def recall(self) -> None:
+        """Gives back the spans that the detector has not taken yet."""
+        if self._carried is not None:
+            self._carried.recall(float("inf"))
 
     def say_goodbye(self, reason: str) -> None:
         """Sends what is left, then ends the stream from our side."""
@@ -134,11 +159,15 @@ class Stream:
                     self._closed = True
                     self._changed.notify_all()
                 call.cancel()
+                if self._carried is not None:
+                    self._carried.end()
 
     def _receive(self, message: pb.DetectorToAgent) -> None:
         if message.seq != self._received + 1:
             self._ask_for_state()
         self._received = max(self._received, message.seq)
+        if self._carried is not None and message.taken:
+            self._carried.taken(message.taken)
         name = message.WhichOneof("message")
         handler = _HANDLERS.get(name or "")
         if handler is None:
@@ -166,6 +195,7 @@ class Stream:
             self._on_policy(message.policy)
         with self._changed:
             self.welcomed = True
+            self._carries = message.takes_spans and self._carried is not None
             self._next_beat = time.monotonic() + self._heartbeat_s
             self._changed.notify_all()
         client.welcomed(message.epoch)
@@ -279,6 +309,8 @@ class Stream:
                     goodbye = self._goodbye
                 if replies is not None:
                     return replies
+                if self._asked_at and (spans := self._fetch()) is not None:
+                    return spans
                 if (item := self._outbox.take()) is not None:
                     return _encode(item)
                 if goodbye:
@@ -291,9 +323,17 @@ class Stream:
                 log.debug("control message", exc_info=True)
 
     def _has_something(self) -> bool:
-        return bool(self._closed or self._replies or len(self._outbox) or self._goodbye or self._state_asked) or (
-            self._until_beat_s() <= 0
-        )
+        waiting = self._closed or self._replies or self._asked_at or len(self._outbox) or self._goodbye
+        return bool(waiting or self._state_asked) or self._until_beat_s() <= 0
+
+    def _fetch(self) -> pb.AgentToDetector | None:
+        """Spans that somebody waits for, after what is to be said of runs: one message is there sooner than two."""
+        self._asked_at = 0.0  # before they are taken: what is queued from here on asks again
+        spans = self._carried.take(self._sent + 1, time.monotonic()) if self._carried is not None else None
+        if spans is None:
+            return None
+        runs = [_run_update(change) for change in self._outbox.take_open_runs()]
+        return pb.AgentToDetector(spans=pb.Spans(request=spans, runs=runs))
 
     def _until_beat_s(self) -> float:
         due = min(self._next_beat, self._early_beat or self._next_beat)
@@ -311,6 +351,8 @@ class Stream:
         if not early and now < self._next_beat:
             return None
         self._last_beat, self._next_beat = now, now + self._heartbeat_s
+        if self._carried is not None:
+            self._carried.recall(now - OVERDUE_S)
         return pb.AgentToDetector(heartbeat=heartbeat(gate, self._client.spans_dropped(), now))
 
 
@@ -329,9 +371,12 @@ def _sdk_version() -> str:
 
 def _encode(item: Item) -> pb.AgentToDetector:
     if isinstance(item, RunChange):
-        update = codec.run_update(item.run, started=item.started, ended=item.ended, reason=item.reason)
-        return pb.AgentToDetector(run_update=update)
+        return pb.AgentToDetector(run_update=_run_update(item))
     return pb.AgentToDetector(directive_status=codec.status(item))
+
+
+def _run_update(change: RunChange) -> pb.RunUpdate:
+    return codec.run_update(change.run, started=change.started, ended=change.ended, reason=change.reason)
 
 
 _HANDLERS: Final[Mapping[str, Callable[[Stream, Any], None]]] = {

@@ -108,7 +108,7 @@ BREAKER_PHASE_OPEN: BreakerPhase
 BREAKER_PHASE_HALF_OPEN: BreakerPhase
 
 class AgentToDetector(_message.Message):
-    __slots__ = ("seq", "hello", "heartbeat", "run_update", "directive_status", "full_state", "scene", "tool_result", "model_answer", "policy_status", "goodbye")
+    __slots__ = ("seq", "hello", "heartbeat", "run_update", "directive_status", "full_state", "scene", "tool_result", "model_answer", "policy_status", "goodbye", "spans")
     SEQ_FIELD_NUMBER: _ClassVar[int]
     HELLO_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_FIELD_NUMBER: _ClassVar[int]
@@ -120,6 +120,7 @@ class AgentToDetector(_message.Message):
     MODEL_ANSWER_FIELD_NUMBER: _ClassVar[int]
     POLICY_STATUS_FIELD_NUMBER: _ClassVar[int]
     GOODBYE_FIELD_NUMBER: _ClassVar[int]
+    SPANS_FIELD_NUMBER: _ClassVar[int]
     seq: int
     hello: Hello
     heartbeat: Heartbeat
@@ -131,7 +132,8 @@ class AgentToDetector(_message.Message):
     model_answer: ModelAnswer
     policy_status: PolicyStatus
     goodbye: Goodbye
-    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., run_update: _Optional[_Union[RunUpdate, _Mapping]] = ..., directive_status: _Optional[_Union[DirectiveStatus, _Mapping]] = ..., full_state: _Optional[_Union[FullState, _Mapping]] = ..., scene: _Optional[_Union[Scene, _Mapping]] = ..., tool_result: _Optional[_Union[ToolResult, _Mapping]] = ..., model_answer: _Optional[_Union[ModelAnswer, _Mapping]] = ..., policy_status: _Optional[_Union[PolicyStatus, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ...) -> None: ...
+    spans: Spans
+    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., run_update: _Optional[_Union[RunUpdate, _Mapping]] = ..., directive_status: _Optional[_Union[DirectiveStatus, _Mapping]] = ..., full_state: _Optional[_Union[FullState, _Mapping]] = ..., scene: _Optional[_Union[Scene, _Mapping]] = ..., tool_result: _Optional[_Union[ToolResult, _Mapping]] = ..., model_answer: _Optional[_Union[ModelAnswer, _Mapping]] = ..., policy_status: _Optional[_Union[PolicyStatus, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ..., spans: _Optional[_Union[Spans, _Mapping]] = ...) -> None: ...
 
 class Hello(_message.Message):
     __slots__ = ("instance_id", "service_name", "sdk_version", "capabilities", "accepts", "policy_version", "runs", "last_epoch")
@@ -390,6 +392,14 @@ class PolicyStatus(_message.Message):
     error: str
     def __init__(self, version: _Optional[str] = ..., state: _Optional[_Union[PolicyStatus.State, str]] = ..., error: _Optional[str] = ...) -> None: ...
 
+class Spans(_message.Message):
+    __slots__ = ("request", "runs")
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    request: bytes
+    runs: _containers.RepeatedCompositeFieldContainer[RunUpdate]
+    def __init__(self, request: _Optional[bytes] = ..., runs: _Optional[_Iterable[_Union[RunUpdate, _Mapping]]] = ...) -> None: ...
+
 class Goodbye(_message.Message):
     __slots__ = ("reason",)
     REASON_FIELD_NUMBER: _ClassVar[int]
@@ -397,8 +407,9 @@ class Goodbye(_message.Message):
     def __init__(self, reason: _Optional[str] = ...) -> None: ...
 
 class DetectorToAgent(_message.Message):
-    __slots__ = ("seq", "welcome", "refused", "hold_answer", "directive", "breaker", "policy", "request_full_state", "scene_request", "ask_model", "run_tool", "transition", "reconnect")
+    __slots__ = ("seq", "taken", "welcome", "refused", "hold_answer", "directive", "breaker", "policy", "request_full_state", "scene_request", "ask_model", "run_tool", "transition", "reconnect")
     SEQ_FIELD_NUMBER: _ClassVar[int]
+    TAKEN_FIELD_NUMBER: _ClassVar[int]
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     REFUSED_FIELD_NUMBER: _ClassVar[int]
     HOLD_ANSWER_FIELD_NUMBER: _ClassVar[int]
@@ -412,6 +423,7 @@ class DetectorToAgent(_message.Message):
     TRANSITION_FIELD_NUMBER: _ClassVar[int]
     RECONNECT_FIELD_NUMBER: _ClassVar[int]
     seq: int
+    taken: int
     welcome: Welcome
     refused: Refused
     hold_answer: HoldAnswer
@@ -424,19 +436,21 @@ class DetectorToAgent(_message.Message):
     run_tool: RunTool
     transition: Transition
     reconnect: Reconnect
-    def __init__(self, seq: _Optional[int] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., refused: _Optional[_Union[Refused, _Mapping]] = ..., hold_answer: _Optional[_Union[HoldAnswer, _Mapping]] = ..., directive: _Optional[_Union[Directive, _Mapping]] = ..., breaker: _Optional[_Union[BreakerState, _Mapping]] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., request_full_state: _Optional[_Union[RequestFullState, _Mapping]] = ..., scene_request: _Optional[_Union[SceneRequest, _Mapping]] = ..., ask_model: _Optional[_Union[AskModel, _Mapping]] = ..., run_tool: _Optional[_Union[RunTool, _Mapping]] = ..., transition: _Optional[_Union[Transition, _Mapping]] = ..., reconnect: _Optional[_Union[Reconnect, _Mapping]] = ...) -> None: ...
+    def __init__(self, seq: _Optional[int] = ..., taken: _Optional[int] = ..., welcome: _Optional[_Union[Welcome, _Mapping]] = ..., refused: _Optional[_Union[Refused, _Mapping]] = ..., hold_answer: _Optional[_Union[HoldAnswer, _Mapping]] = ..., directive: _Optional[_Union[Directive, _Mapping]] = ..., breaker: _Optional[_Union[BreakerState, _Mapping]] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., request_full_state: _Optional[_Union[RequestFullState, _Mapping]] = ..., scene_request: _Optional[_Union[SceneRequest, _Mapping]] = ..., ask_model: _Optional[_Union[AskModel, _Mapping]] = ..., run_tool: _Optional[_Union[RunTool, _Mapping]] = ..., transition: _Optional[_Union[Transition, _Mapping]] = ..., reconnect: _Optional[_Union[Reconnect, _Mapping]] = ...) -> None: ...
 
 class Welcome(_message.Message):
-    __slots__ = ("epoch", "heartbeat_ms", "policy", "detector_id")
+    __slots__ = ("epoch", "heartbeat_ms", "policy", "detector_id", "takes_spans")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_MS_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     DETECTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    TAKES_SPANS_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     heartbeat_ms: int
     policy: Policy
     detector_id: str
-    def __init__(self, epoch: _Optional[int] = ..., heartbeat_ms: _Optional[int] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., detector_id: _Optional[str] = ...) -> None: ...
+    takes_spans: bool
+    def __init__(self, epoch: _Optional[int] = ..., heartbeat_ms: _Optional[int] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., detector_id: _Optional[str] = ..., takes_spans: bool = ...) -> None: ...
 
 class Refused(_message.Message):
     __slots__ = ("reason", "message", "retry_after_ms")
