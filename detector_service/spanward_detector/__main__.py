@@ -8,7 +8,9 @@ import sys
 def main() -> None:
     """Run the command line, or say what is missing and exit with 2."""
     try:
-        from spanward_detector.cli.app import app
+        from spanward_detector.cli.app import make_app
+
+        app = make_app(sys.argv[1:])
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0].startswith("spanward"):
             raise

@@ -143,3 +143,16 @@ def test_the_base_install_says_what_to_install() -> None:
 
     assert done.returncode == 2
     assert "pip install 'spanward[detector]'" in done.stderr
+
+
+def test_a_command_loads_only_what_it_needs() -> None:
+    """Looking at runs starts without detectors and policies; help knows all commands."""
+    code = (
+        "import sys; from spanward_detector.cli.app import COMMANDS, make_app; make_app(['runs', 'r1']); "
+        "print(sorted({'spanward_detector.pipeline', 'spanward_detector.policy'} & sys.modules.keys())); "
+        "app = make_app(['--help']); "
+        "print({c.name for c in app.registered_commands} | {g.name for g in app.registered_groups} == set(COMMANDS))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stdout.split() == ["[]", "True"]

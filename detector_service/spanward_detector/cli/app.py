@@ -1,29 +1,41 @@
-"""All commands in one table."""
+"""All commands in one table. Only the module of the command asked for is loaded: together they take a second."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Final
 
 import typer
 
 from spanward_detector import __version__
-from spanward_detector.cli import bench, demo, doctor, export, policy, replay, runs, tail, up
-from spanward_detector.cli import eval as evaluation
 from spanward_detector.cli.console import out
 
-app = typer.Typer(
-    name="spanward",
-    help="Watches LLM agents through OpenTelemetry and steers them while they run.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_show_locals=False,
-)
-for command in (
-    up.up, demo.demo, replay.replay, doctor.doctor, export.export, tail.tail, runs.runs, bench.bench,
-):  # fmt: skip
-    app.command()(command)
-app.command("eval")(evaluation.eval_command)
-app.add_typer(policy.app, name="policy")
+COMMANDS: Final = {
+    "up": "up", "demo": "demo", "replay": "replay", "doctor": "doctor", "export": "export", "tail": "tail",
+    "runs": "runs", "bench": "bench", "eval": "eval_command", "policy": "app",
+}  # fmt: skip
+"""Name of each command and of its module -> what in there it is."""
+
+
+def make_app(arguments: Sequence[str]) -> typer.Typer:
+    """The command line, with the command that the arguments name, or with all of them."""
+    app = typer.Typer(
+        name="spanward",
+        help="Watches LLM agents through OpenTelemetry and steers them while they run.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_show_locals=False,
+    )
+    app.callback()(_root)
+    first = arguments[0] if arguments else ""
+    for name in () if first == "--version" else (first,) if first in COMMANDS else COMMANDS:
+        command = getattr(import_module(f"spanward_detector.cli.{name}"), COMMANDS[name])
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
 
 
 def _version(show: bool) -> None:
@@ -32,7 +44,6 @@ def _version(show: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
