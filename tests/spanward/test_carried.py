@@ -163,6 +163,26 @@ def test_a_run_is_told_with_its_first_spans(detector: FakeDetector, connect: Con
     assert stream._fetch() is None
 
 
+def test_spans_silence_nothing_else(detector: FakeDetector, connect: Connect) -> None:
+    """However many spans wait, states of directives and heartbeats have their turns in between."""
+    _, client = connect()
+    until(lambda: not len(client.outbox))
+    stream = Stream(client)
+    stream._carried = Carried(source := FakeSource())
+    stream._carries = True
+    said = []
+    with client.outbox.changed:
+        client.status("d1", "received")
+        client.status("d1", "applied")
+        for _ in range(6):
+            source.queued = [Batch(b"x", 1)]
+            assert stream.fetch_soon()
+            message = stream._next()
+            assert message is not None
+            said.append(message.WhichOneof("message"))
+    assert said == ["spans", "directive_status", "spans", "directive_status", "spans", "heartbeat"]
+
+
 def test_what_nobody_waits_for_goes_by_calls(detector: FakeDetector, connect: Connect) -> None:
     """The stream is for verdicts; the rest leaves in batches as before."""
     spans, _ = connect()

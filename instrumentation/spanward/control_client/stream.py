@@ -83,6 +83,7 @@ class Stream:
         self._carried = Carried(client.spans) if client.spans is not None else None
         self._carries = False  # the detector takes them
         self._asked_at = 0.0  # since when spans wait to be fetched; 0: none do
+        self._carried_last = False
 
     # -------------------------------------------------------------------------------------------- any thread
 
@@ -309,7 +310,10 @@ class Stream:
                     goodbye = self._goodbye
                 if replies is not None:
                     return replies
-                if self._asked_at and (spans := self._fetch()) is not None:
+                # By turns: an agent whose threads always wait for something must not silence itself otherwise.
+                carries, self._carried_last = self._asked_at and not self._carried_last, False
+                if carries and (spans := self._fetch()) is not None:
+                    self._carried_last = True
                     return spans
                 if (item := self._outbox.take()) is not None:
                     return _encode(item)
