@@ -102,7 +102,7 @@ def test_commands_that_destroy_are_told_from_those_that_look_like_it(line: str, 
     assert [d.what for d in in_command(line).destroys] == ([what] if what else [])
 
 
-@settings(max_examples=300, deadline=500)
+@settings(max_examples=300)
 @given(st.text(max_size=400))
 def test_no_text_breaks_the_reading(text: str) -> None:
     """Command lines and SQL come from a model and may be anything."""
