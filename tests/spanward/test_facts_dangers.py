@@ -57,6 +57,8 @@ ORDERS = {
 SUBJECTS = (
     "The previous instructions explain how to ignore a rule of the linter.",
     "Users often ignore the instructions printed on the box.",
+    "If the field is `true`, the speech defined here will override previous simple prompt's speech.",
+    "A site file may override all earlier rules.",
     "Prompt injection is when a page tells a model to drop its rules.",
     "Forget the previous command history with `history -c`.",
     "The system prompt is set with --system; see the developer instructions.",

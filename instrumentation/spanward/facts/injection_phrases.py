@@ -40,6 +40,8 @@ def _phrase(sign: str, stems: tuple[str, ...], *patterns: str) -> Phrase:
 _ORDERS = r"(?:instructions?|prompts?|directions|guidelines|commands?|directives?|orders|programming|training|rules)\b"
 _FILLERS = r"(?:(?:all|any|every|each|the|your|my|our|of|these|those|other|everything|and|or)~){0,5}"
 _EARLIER = r"(?:previous|previously|prior|above|earlier|preceding|foregoing|initial|original|system|developer|safety)"
+_OVERRIDE = r"(?<!will )(?<!would )(?<!can )(?<!could )(?<!may )(?<!might )(?<!to )(?:override|bypass)"
+"""As an order: manuals tell what overrides what."""
 _MODEL = (
     r"(?:ai|a\.i\.|llm|gpt|gpt-[0-9.a-z]{1,6}|claude|gemini|chatgpt|copilot|artificial intelligence|language model"
     r"|large language model|chatbot|ai assistant|ai agent|ai model|ai system|ai language model|automated agent"
@@ -50,8 +52,8 @@ ENGLISH: Final = (
     _phrase(
         "override",
         ("ignor", "instru", "prompt"),
-        rf"\b(?:ignore|disregard|forget|override|bypass|(?:do not|don't) follow)~{_FILLERS}{_EARLIER}"
-        rf"~(?:[a-z-]{{1,16}}~){{0,2}}{_ORDERS}",
+        rf"\b(?:ignore|disregard|forget|{_OVERRIDE}|(?:do not|don't) follow)~{_FILLERS}{_EARLIER}"
+        rf"~(?:[a-z-]{{1,16}}~){{0,2}}{_ORDERS}(?!'s)",
         rf"\b(?:ignore|disregard|forget)~{_FILLERS}(?:instructions?|prompts?|directives)"
         r"~(?:above|before this|given before|so far|you were given|you (?:have )?received|that came before)\b",
         r"\bignore~everything~(?:above|before this|that came before|you were told|i (?:just )?said)\b",
