@@ -26,6 +26,7 @@ class Aside:
         self._lock = threading.Lock()
         self._workers: ThreadPoolExecutor | None = None
         self._waiting = 0
+        self._stopped = False
 
     @property
     def waiting(self) -> int:
@@ -40,28 +41,26 @@ class Aside:
     def submit(self, work: Callable[[], None]) -> bool:
         """Have something done; False when the queue is full or everything was stopped. Never waits."""
         with self._lock:
-            if self.full:
+            if self.full or self._stopped:
                 return False
             self._waiting += 1
             self._workers = self._workers or ThreadPoolExecutor(self._threads, thread_name_prefix=self._name)
-        try:
             self._workers.submit(self._do, work)
-        except RuntimeError:  # stopped
-            with self._lock:
-                self._waiting -= 1
-            return False
         return True
 
     def stop(self) -> None:
         """Begin nothing more; what comes of work in hand is lost."""
-        if self._workers is not None:
-            self._workers.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            self._stopped = True
+            if self._workers is not None:
+                self._workers.shutdown(wait=False, cancel_futures=True)
 
     def _do(self, work: Callable[[], None]) -> None:
         try:
             work()
         except Exception:
-            _log.exception("a fault of ours on %s", self._name)
+            if not self._stopped:  # after the end there may be nobody left to tell
+                _log.exception("a fault of ours on %s", self._name)
         finally:
             with self._lock:
                 self._waiting -= 1

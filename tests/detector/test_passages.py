@@ -54,7 +54,9 @@ def test_sentences_are_found_in_prose_and_lists() -> None:
     assert len(sentences(text, 1)) == 1
 
 
-@pytest.mark.parametrize("hostile", ["```" * 400_000, "` " * 500_000, ".\n" * 500_000, "a" * 1_000_000, "~~~`" * 200_000])
+@pytest.mark.parametrize(
+    "hostile", ["```" * 400_000, "` " * 500_000, ".\n" * 500_000, "a" * 1_000_000, "~~~`" * 200_000]
+)
 def test_a_megabyte_is_read_in_time(hostile: str) -> None:
     """Nothing is looked at again and again."""
     started = time.process_time()
