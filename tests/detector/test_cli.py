@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from spanward_detector.cli import console
 from spanward_detector.config import ServerConfig
 from spanward_detector.server import EmbeddedDetector
 
@@ -143,3 +144,13 @@ def test_the_base_install_says_what_to_install() -> None:
 
     assert done.returncode == 2
     assert "pip install 'spanward[detector]'" in done.stderr
+
+
+def test_brackets_in_what_is_wrong_are_shown() -> None:
+    """Names of extras and lists to write are no markup."""
+    with console.err.capture() as shown, pytest.raises(SystemExit) as ended:
+        console.fail("write [a, b]", "pip install 'spanward[detector,semantic]'")
+
+    assert ended.value.code == 2
+    assert "write [a, b]" in shown.get()
+    assert "'spanward[detector,semantic]'" in shown.get()
