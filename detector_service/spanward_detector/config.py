@@ -15,6 +15,7 @@ from spanward_detector.store import FILE_NAME, StoreSettings
 
 MIB: Final = 1024 * 1024
 
+SEMANTIC_MODEL: Final = "SPANWARD_SEMANTIC_MODEL"
 DEFAULT_GRPC_ADDRESS: Final = "127.0.0.1:4327"
 DEFAULT_HTTP_ADDRESS: Final = "127.0.0.1:8327"
 
@@ -33,6 +34,7 @@ class ServerConfig:
         data_dir: where the store lies.
         policy_path: a policy file; None = the default policy.
         shadow_policy_path: a policy file that is tried beside it and orders nothing; None = none is.
+        semantic_model: folder of a model that judges answers by meaning, where the policy names none; "" = none.
         emit_endpoint: host:port of a Collector that gets findings, directives and transitions as spans; "" = nobody.
         allowed_hosts: names by which HTTP clients may call us; empty = loopback names, or any name off loopback.
         heartbeat_s: between two heartbeats of an agent.
@@ -57,6 +59,7 @@ class ServerConfig:
     data_dir: Path = field(default_factory=lambda: Path(platformdirs.user_data_dir("spanward")))
     policy_path: Path | None = None
     shadow_policy_path: Path | None = None
+    semantic_model: str = ""
     emit_endpoint: str = ""
     allowed_hosts: tuple[str, ...] = ()
     heartbeat_s: float = 1.0
@@ -149,6 +152,7 @@ VARIABLES: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
     "SPANWARD_DATA_DIR": ("data_dir", Path),
     "SPANWARD_POLICY": ("policy_path", Path),
     "SPANWARD_SHADOW_POLICY": ("shadow_policy_path", Path),
+    SEMANTIC_MODEL: ("semantic_model", str),
     "SPANWARD_EMIT_ENDPOINT": ("emit_endpoint", str),
     "SPANWARD_ALLOWED_HOSTS": ("allowed_hosts", _names),
     "SPANWARD_HEARTBEAT_S": ("heartbeat_s", _number),

@@ -16,11 +16,12 @@ import urllib.error
 import urllib.request
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
+from spanward_detector.aside import Aside
 from spanward_detector.model import Finding, Step
 from spanward_detector.sections import JudgePolicy
 
@@ -115,12 +116,16 @@ class LlmJudge:
         self._ask = ask
         self._clock = clock
         self._lock = threading.Lock()
-        self._workers: ThreadPoolExecutor | None = None
-        self._waiting = 0
+        self._aside = Aside("spanward-judge", 2, WAITING)
         self._asked: deque[float] = deque()
         self._of_run: OrderedDict[str, int] = OrderedDict()
         self._known: OrderedDict[str, Opinion] = OrderedDict()
         self.counters: Counter[str] = Counter()
+
+    @property
+    def waiting(self) -> int:
+        """Questions that are not answered."""
+        return self._aside.waiting
 
     def follow(self, verdict: Verdict) -> None:
         """A verdict has been acted on. Never waits, never raises."""
@@ -135,8 +140,7 @@ class LlmJudge:
 
     def stop(self) -> None:
         """Ask nothing more; answers that are on their way are lost."""
-        if self._workers is not None:
-            self._workers.shutdown(wait=False, cancel_futures=True)
+        self._aside.stop()
 
     def _consider(self, policy: JudgePolicy, step: Step, run: Run, doubt: Finding) -> None:
         question = _question(step, run, doubt)
@@ -148,21 +152,16 @@ class LlmJudge:
         with self._lock:
             known = self._known.get(key)
             refused = "" if known is not None else self._over_budget(policy, run.id)
-            if known is None and not refused:
-                self._waiting += 1
         if known is not None:
             self.counters["cached"] += 1
             self._say(run.id, doubt, known)
         elif refused:
             self.counters[refused] += 1
-        else:
-            if self._workers is None:
-                self._workers = ThreadPoolExecutor(2, thread_name_prefix="spanward-judge")
+        elif self._aside.submit(partial(self._work, policy, body, key, run.id, doubt)):
             self.counters["asked"] += 1
-            self._workers.submit(self._work, policy, body, key, run.id, doubt)
 
     def _over_budget(self, policy: JudgePolicy, run_id: str) -> str:
-        if self._waiting >= WAITING:
+        if self._aside.full:
             return "full"
         now = self._clock()
         while self._asked and now - self._asked[0] >= _HOUR_S:
@@ -186,9 +185,6 @@ class LlmJudge:
             self.counters["failed"] += 1
             _log.exception("a fault of ours while asking the judge")
             return
-        finally:
-            with self._lock:
-                self._waiting -= 1
         with self._lock:
             self._known[key] = opinion
             if len(self._known) > _REMEMBERED:

@@ -11,6 +11,7 @@ from spanward_detector.model import NUMBERED, Directive, Finding, Kind, SpanRef,
 from spanward_detector.normalize import Normalizer
 from spanward_detector.policy import Clock, Policy, decide
 from spanward_detector.runs import Run, Runs
+from spanward_detector.semantic.question import Question, question
 
 if TYPE_CHECKING:
     from spanward_detector.control.codec import AgentRun
@@ -27,6 +28,7 @@ class Verdict(NamedTuple):
         withdrawn: that do not hold any more.
         directive: that follows, at most one.
         outcomes: of earlier repairs, as far as this step tells.
+        questions: about final answers, where the policy has a model that judges their meaning.
     """
 
     step: Step
@@ -35,6 +37,7 @@ class Verdict(NamedTuple):
     withdrawn: tuple[Finding, ...] = ()
     directive: Directive | None = None
     outcomes: tuple[Outcome, ...] = ()
+    questions: tuple[Question, ...] = ()
 
 
 class Pipeline:
@@ -73,6 +76,7 @@ class Pipeline:
     def policy(self, policy: Policy) -> None:
         self._policy = policy
         self.detectors = Detectors(policy.configured())
+        self._asks = bool(policy.semantic.model)
         self.runs.fleet.failures = policy.breaker.failures
         self.runs.deadlines = {name: tool.timeout for name, tool in policy.tools.items() if tool.timeout}
 
@@ -83,6 +87,7 @@ class Pipeline:
     def _judge(self, step: Step, run: Run) -> Verdict:
         detectors, fleet = self.detectors, self.runs.fleet
         new: list[Finding] = []
+        asked: list[Question] = []
         directive = None
         for seen in run.due():  # the step itself; after a late one, those after it too
             if (run.outcome.type or fleet.troubled) and seen.kind is Kind.TOOL:
@@ -95,8 +100,10 @@ class Pipeline:
                 directive = decide(self._policy, run, seen, fresh, self.clock)
                 run.directed = directive is not None
             new += fresh
+            if self._asks and (about := question(seen, run, found)) is not None:
+                asked.append(about)
         outcomes = tuple(run.repair.follow(step, new)) if run.repair.open else ()
-        verdict = Verdict(step, run, tuple(new), run.take_withdrawn(), directive, outcomes)
+        verdict = Verdict(step, run, tuple(new), run.take_withdrawn(), directive, outcomes, tuple(asked))
         if self.sink is not None:
             self.sink(verdict)
         return verdict
@@ -149,6 +156,7 @@ class Pipeline:
             findings=before.findings + closing.findings,
             withdrawn=before.withdrawn + closing.withdrawn,
             directive=before.directive or closing.directive,
+            questions=before.questions + closing.questions,
         )
 
     # ------------------------------------------------------------------------------------------------ who knows what

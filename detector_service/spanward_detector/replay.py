@@ -18,6 +18,7 @@ from spanward_detector.model import Directive, Finding, SpanRef, Step
 from spanward_detector.pipeline import Pipeline, Verdict
 from spanward_detector.policy import Policy
 from spanward_detector.runs import Run
+from spanward_detector.semantic import Meaning, Question
 
 STDIN: Final = "-"
 _LOGS: Final = ".logs."
@@ -106,11 +107,13 @@ def replay(files: Iterable[Source], policy: Policy) -> Iterator[Found]:
 
     Raises:
         ReplayError: a file cannot be read. What was found in files before it has been yielded.
+        SemanticError: the policy's model for meaning cannot be used.
     """
     given = list(files)
+    meaning = Meaning()
     stepwise = {source.name for source in given if source.again and holds_steps(Path(source.name))}
     for source in [source for source in given if source.name in stepwise]:
-        yield from _File(source.name, Pipeline(policy)).judge_steps(_steps(source))
+        yield from _File(source.name, Pipeline(policy), meaning).judge_steps(_steps(source))
     given = [source for source in given if source.name not in stepwise]
     logs = {source.name for source in given if source.is_logs_by_name or (len(given) > 1 and _has_only_logs(source))}
     traces = [source for source in given if source.name not in logs]
@@ -127,7 +130,8 @@ def replay(files: Iterable[Source], policy: Policy) -> Iterator[Found]:
                 for record in batch.logs:
                     by_trace[record.trace_id].append(record)
     for source in traces:
-        yield from _File(source.name, Pipeline(policy)).judge(_batches(source), by_file.pop(source.name, []), by_trace)
+        file = _File(source.name, Pipeline(policy), meaning)
+        yield from file.judge(_batches(source), by_file.pop(source.name, []), by_trace)
 
 
 def as_json(found: Found) -> dict[str, object]:
@@ -160,9 +164,11 @@ class _File:
 
     name: str
     pipeline: Pipeline
+    meaning: Meaning
     found: dict[_Key, tuple[Run, Finding]] = field(default_factory=dict)
     directives: dict[tuple[str, SpanRef], Directive] = field(default_factory=dict)
     runs: dict[str, None] = field(default_factory=dict)
+    questions: dict[SpanRef, Question] = field(default_factory=dict)
 
     def judge(self, batches: Iterable[Batch], logs: list[RawLog], by_trace: dict[str, list[RawLog]]) -> Iterator[Found]:
         seen: set[str] = set()
@@ -181,6 +187,7 @@ class _File:
             yield from self._settle()
             self.runs.clear()
             self.found.clear()
+            self.questions.clear()
 
     def _settle(self) -> Iterator[Found]:
         for run_id in list(self.runs):
@@ -189,11 +196,22 @@ class _File:
         of_run: dict[str, list[tuple[Run, Finding]]] = {run_id: [] for run_id in self.runs}
         for run, finding in self.found.values():
             of_run[run.id].append((run, finding))
-        for pairs in of_run.values():
+        noted = self._noted()
+        for run_id, pairs in of_run.items():
             cause = first_finding(pairs[0][0], [finding for _, finding in pairs]) if pairs else None
+            pairs += noted.get(run_id, [])  # these are no cause of anything, as they are not live
             for run, finding in sorted(pairs, key=lambda pair: pair[1].step):
                 directive = self.directives.get((finding.rule, finding.ref))
                 yield Found(self.name, run, finding, directive, finding is cause)
+
+    def _noted(self) -> dict[str, list[tuple[Run, Finding]]]:
+        """What is found beside the pipeline, by run: each answer is judged once, as it stands in the end."""
+        noted: dict[str, list[tuple[Run, Finding]]] = defaultdict(list)
+        for question in self.questions.values():
+            if (run := self.pipeline.find(question.run_id)) is not None:
+                found = self.meaning.findings(question, self.pipeline.policy.semantic)
+                noted[run.id] += [(run, finding) for finding in found]
+        return noted
 
     def _take(self, verdicts: Iterable[Verdict]) -> None:
         for verdict in verdicts:
@@ -202,6 +220,7 @@ class _File:
                 self.found.pop(finding.key, None)
             for finding in verdict.findings:
                 self.found[finding.key] = (verdict.run, finding)
+            self.questions.update((question.ref, question) for question in verdict.questions)
             if (directive := verdict.directive) is not None:
                 self.directives.setdefault((directive.rule, directive.ref), directive)
 

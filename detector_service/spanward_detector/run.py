@@ -204,7 +204,7 @@ class Run:
         self._window.remove({id(node)})
         self.add(step, node.keyed)
         if (moved := self._kin.nodes.get(step.ref.span_id)) is not None:
-            moved.findings, moved.directed = node.findings, node.directed
+            moved.findings, moved.directed, moved.asked = node.findings, node.directed, node.asked
 
     def take_away(self, trace_id: str | None = None) -> list[tuple[Step, bool]]:
         """Remove the steps that did not name this run (those of one trace), or all, and hand them over."""
@@ -344,6 +344,16 @@ class Run:
     def directed(self, value: bool) -> None:
         if self._at is not None:
             self._at.directed = value
+
+    @property
+    def asked(self) -> bool:
+        """The step at hand was a final answer when it was last told."""
+        return self._at is not None and self._at.asked
+
+    @asked.setter
+    def asked(self, value: bool) -> None:
+        if self._at is not None:
+            self._at.asked = value
 
     def _record_time(self, found: Sequence[Finding]) -> list[Finding]:
         """Time tells the same again and again: only the first time, and what has become worse, is new."""

@@ -119,6 +119,35 @@ class JudgePolicy:
     timeout_s: float = 20.0
 
 
+@dataclass(frozen=True, slots=True)
+class SemanticPolicy:
+    """A model on this machine that holds answers against requests and results by meaning. It may warn, nothing else.
+
+    Similarities are cosines, 0 to 1; 0 switches a check off.
+
+    Attributes:
+        model: folder with ``model.onnx`` and ``tokenizer.json``, from the policy file's folder on; "" = off.
+        topic: an answer that is less near than this to the request and to all that was given is off topic.
+        request_words: words that carry a subject which the request has at least.
+        answer_words: the same for the answer.
+        grounded: a sentence that is less near than this to everything that was asked or returned rests on nothing.
+        sentences: such sentences from which on an answer is ungrounded.
+        share: and the share of the answer's sentences that they are at least.
+        max_sentences: sentences of an answer that are looked at.
+        max_chars: characters of requests and results read for one answer; where there are more, nothing is said.
+    """
+
+    model: str = ""
+    topic: float = 0.3
+    request_words: int = 6
+    answer_words: int = 25
+    grounded: float = 0.3
+    sentences: int = 3
+    share: float = 0.75
+    max_sentences: int = 16
+    max_chars: int = 65_536
+
+
 def known_model(models: Mapping[str, ModelPolicy], name: str) -> ModelPolicy | None:
     """What is known of a model: by its name, without the provider, else by the longest name that it begins with."""
     if (exact := models.get(name)) is not None:

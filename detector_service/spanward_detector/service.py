@@ -11,24 +11,24 @@ from collections.abc import Callable
 
 from uuid_utils import uuid7
 
-from spanward_detector import api, heap
+from spanward_detector import api, heap, semantic
 from spanward_detector.breakers import Breakers
 from spanward_detector.config import ServerConfig, split_address
 from spanward_detector.control.grpc_server import AddressTakenError, GrpcServer
 from spanward_detector.control.outages import Outages
 from spanward_detector.control.service import ControlService
 from spanward_detector.control.watch import Watch
-from spanward_detector.emit import Emitter, finding_span
+from spanward_detector.emit import Emitter
 from spanward_detector.engine import Engine, Judge
 from spanward_detector.first_cause import cause_of
 from spanward_detector.http_server import HttpServer, listen
 from spanward_detector.intake import Intake
 from spanward_detector.judge import LlmJudge
 from spanward_detector.metrics import Metrics, by_state
-from spanward_detector.model import Finding
+from spanward_detector.notes import Notes
+from spanward_detector.semantic.follow import Change, SemanticFollower
 from spanward_detector.store import SqliteStore, Store, StoreError
 from spanward_detector.store.base import Record
-from spanward_detector.store.records import finding_row
 
 _log = logging.getLogger(__name__)
 
@@ -106,6 +106,7 @@ class Detector:
                 await parts.sweeping
         parts.engine.write()
         parts.judge.stop()
+        parts.semantic.stop()
         await parts.emitter.stop()
         await asyncio.to_thread(self.store.close)
 
@@ -134,10 +135,14 @@ class Detector:
 
         path, tried = self.config.policy_path, self.config.shadow_policy_path
         try:
-            live = Pipeline(policy=policy.default() if path is None else policy.load(path))
-            return live if tried is None else Shadowed(live, Shadow(policy.load(tried)))
+            rules = policy.default() if path is None else policy.load(path)
+            live = Pipeline(rules.with_model(self.config.semantic_model))
+            tries = Shadow(policy.load(tried)) if tried is not None else None
         except (policy.PolicyError, OSError) as error:
             raise StartError(f"the policy cannot be used: {error}") from error
+        if why := semantic.missing(live.policy.semantic):
+            raise StartError(why)
+        return live if tries is None else Shadowed(live, tries)
 
     def _restore(self, parts: _Parts) -> None:
         """Take up what an earlier process left: open runs, and directives that nobody has acknowledged."""
@@ -218,6 +223,12 @@ class Detector:
             ("outcome",),
             lambda: {(outcome,): count for outcome, count in store.counters.items()},
         )
+        metrics.counter(
+            "spanward_semantic_questions",
+            "Final answers to be judged by their meaning, and what became of them.",
+            ("outcome",),
+            lambda: {(outcome,): count for outcome, count in parts.semantic.counters.items()},
+        )
         if (tally := getattr(engine.pipeline, "tally", None)) is not None:
             metrics.gauge(
                 "spanward_shadow_findings", "Of runs in memory: found by both policies or one.", ("rule", "by"), tally
@@ -243,12 +254,15 @@ class _Parts:
             foreign_settle_s=config.foreign_settle_s,
         )
         self.outages = Outages(self.engine.sessions, Breakers(pipeline.policy.breaker.open_s))
-        self._told = (store, metrics)
+        self._notes = notes = Notes(self.engine, store, metrics, self.emitter)
         loop = asyncio.get_running_loop()
         self.judge = LlmJudge(
-            lambda: pipeline.policy.judge, lambda run, found: loop.call_soon_threadsafe(self._note, run, found)
+            lambda: pipeline.policy.judge, lambda run, found: loop.call_soon_threadsafe(notes.found, run, found)
         )
-        self.engine.followers += [self.outages.follow, self.judge.follow]
+        self.semantic = SemanticFollower(
+            lambda: pipeline.policy.semantic, lambda change: loop.call_soon_threadsafe(self._changed, change)
+        )
+        self.engine.followers += [self.outages.follow, self.judge.follow, self.semantic.follow]
         self.watch = Watch(
             self.engine, metrics, silent_s=config.heartbeat_s * config.heartbeat_grace, gone_s=config.instance_gone_s
         )
@@ -268,16 +282,11 @@ class _Parts:
         self.sweeping: asyncio.Task[None] | None = None
         self.serving: asyncio.Task[None] | None = None
 
-    def _note(self, run_id: str, finding: Finding) -> None:
-        """Record what the judge says. It passes no policy and moves no run."""
-        store, metrics = self._told
-        life, now = self.engine.runs.life(run_id), time.time_ns()
-        life.findings += 1
-        store.put(finding_row(run_id, finding, now, self.engine.pipeline.policy.version))
-        metrics.findings.add(
-            finding.rule, finding.failure_type, finding.severity, finding.mode, trace_id=finding.ref.trace_id
-        )
-        self.emitter.emit(finding_span(life, finding, now))
+    def _changed(self, change: Change) -> None:
+        for finding in change.withdrawn:
+            self._notes.withdrawn(change.run_id, finding)
+        for finding in change.found:
+            self._notes.found(change.run_id, finding)
 
 
 def _taken(address: str, option: str) -> StartError:

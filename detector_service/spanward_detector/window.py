@@ -35,13 +35,14 @@ class Node:
         shadow: another step tells the same call better; not told.
         findings: at the last telling.
         directed: a directive came of it.
+        asked: it was a final answer at the last telling.
         snapshot: memory before it, at every few dozenth step.
         content: characters of content that the step holds.
     """
 
     __slots__ = (
-        "content", "directed", "findings", "keyed", "lane", "nested", "order", "rank", "shadow", "snapshot", "stated",
-        "step",
+        "asked", "content", "directed", "findings", "keyed", "lane", "nested", "order", "rank", "shadow", "snapshot",
+        "stated", "step",
     )  # fmt: skip
 
     def __init__(self, step: Step, keyed: bool) -> None:
@@ -55,6 +56,7 @@ class Node:
         self.shadow = False
         self.findings: tuple[Finding, ...] = ()
         self.directed = False
+        self.asked = False
         self.snapshot: Memory | None = None
         self.content = step.content()
 

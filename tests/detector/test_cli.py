@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from spanward_detector.cli import console
 from spanward_detector.config import ServerConfig
 from spanward_detector.server import EmbeddedDetector
 
@@ -156,3 +157,13 @@ def test_a_command_loads_only_what_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
 
     assert done.stdout.split() == ["[]", "True"]
+
+
+def test_brackets_in_what_is_wrong_are_shown() -> None:
+    """Names of extras and lists to write are no markup."""
+    with console.err.capture() as shown, pytest.raises(SystemExit) as ended:
+        console.fail("write [a, b]", "pip install 'spanward[detector,semantic]'")
+
+    assert ended.value.code == 2
+    assert "write [a, b]" in shown.get()
+    assert "'spanward[detector,semantic]'" in shown.get()

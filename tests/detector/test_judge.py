@@ -55,7 +55,7 @@ class Asked:
         for verdict in verdicts:
             self.judge.follow(verdict)
             deadline = time.monotonic() + 5
-            while self.judge._waiting and time.monotonic() < deadline:
+            while self.judge.waiting and time.monotonic() < deadline:
                 threading.Event().wait(0.001)
         return [found for _, found in self.told]
 

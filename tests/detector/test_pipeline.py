@@ -45,7 +45,7 @@ def test_what_worked_says_nothing() -> None:
     """A step that worked has an empty verdict."""
     verdict = Pipeline(default()).step(Script().tool())
 
-    assert verdict[2:] == ((), (), None, ())
+    assert verdict[2:] == ((), (), None, (), ())
 
 
 def test_a_request_that_comes_after_its_tool_changes_the_finding_and_orders_nothing_new() -> None:

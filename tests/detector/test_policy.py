@@ -16,7 +16,7 @@ from spanward_detector.pipeline import Pipeline
 from spanward_detector.policy import Policy, PolicyError, Rung, default, default_text, lint, load
 from spanward_detector.policy.load import read, rule_fields
 from spanward_detector.policy.model import ToolPolicy
-from spanward_detector.sections import CustomRule, JudgePolicy
+from spanward_detector.sections import CustomRule, JudgePolicy, SemanticPolicy
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "policy.yaml"
 
@@ -175,12 +175,14 @@ def test_every_rule_can_be_set_by_its_thresholds() -> None:
 
 ODD = ("[[1]]", "[{}]", "{a: 1}", "[null]", "5", "2001-01-01", "!!binary aGk=", "[1, x]", ".nan")
 TOOL, CUSTOM, JUDGE = fields(ToolPolicy), fields(CustomRule), fields(JudgePolicy)
+MEANING = fields(SemanticPolicy)
 PLACES = (
     *(f"{section.name}: %s" for section in fields(Policy)),
     *(f"rules: {{{rule}: {{{key}: %s}}}}" for rule, keys in rule_fields().items() for key in keys),
     *(f"tools: {{a: {{{key.name}: %s}}}}" for key in TOOL),
     *(f"custom: [{{{key.name}: %s}}]" for key in CUSTOM),
     *(f"judge: {{{key.name}: %s}}" for key in JUDGE),
+    *(f"semantic: {{{key.name}: %s}}" for key in MEANING),
     "tools: {a: {arguments: {b: {allow: %s}}}}", "order: [{before: %s, after: b}]", "models: {m: {input: %s}}",
     "scope: {paths: %s}", "ladders: {loop: %s}", "ladders: {loop: [%s]}", "strategies: {retry: %s}",
     "strategies: {retry: {jitter: %s}}", "budget: {seconds: %s}", "pause: {lease_s: %s}",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final, NoReturn
 
 from rich.console import Console
+from rich.markup import escape
 from rich.theme import Theme
 
 THEME: Final = Theme(
@@ -38,8 +39,8 @@ def json_line(value: Mapping[str, object]) -> None:
 
 
 def fail(message: str, hint: str = "", code: int = 2) -> NoReturn:
-    """Say what is wrong and what to do instead, and end with a code."""
-    err.print(f"[bad]spanward:[/] {message}", soft_wrap=True)
+    """Say what is wrong and what to do instead, and end with a code. Brackets in the texts are no markup."""
+    err.print(f"[bad]spanward:[/] {escape(message)}", soft_wrap=True)
     if hint:
-        err.print(f"  {hint}", soft_wrap=True)
+        err.print(f"  {escape(hint)}", soft_wrap=True)
     sys.exit(code)

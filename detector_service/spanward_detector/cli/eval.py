@@ -12,6 +12,7 @@ from spanward_detector.cli.console import err, fail, json_line, out
 from spanward_detector.cli.replay import load_policy
 from spanward_detector.evaluate import BASELINES, SETS, StepsError, as_json, judge_all, read_runs, score
 from spanward_detector.evaluate.report import tables
+from spanward_detector.semantic import SemanticError
 
 
 def eval_command(
@@ -34,7 +35,10 @@ def eval_command(
     columns = (TextColumn("judging runs"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=err, transient=True, disable=as_json_object) as progress:
         task = progress.add_task("", total=len(runs))
-        judged = judge_all(runs, rules, thresholds, lambda: progress.advance(task))
+        try:
+            judged = judge_all(runs, rules, thresholds, lambda: progress.advance(task))
+        except SemanticError as error:
+            fail(str(error))
     scores = score(judged, rules)
     baselines = {key: score(baseline(judged), rules) for key, baseline in BASELINES.items()}
     if as_json_object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,9 +15,11 @@ from rich.text import Text
 from spanward_detector.backtest import backtest, lines
 from spanward_detector.cli.backtest_view import show_backtest
 from spanward_detector.cli.console import err, fail, json_line, out
+from spanward_detector.config import SEMANTIC_MODEL
 from spanward_detector.policy import Policy, PolicyError, default, load
 from spanward_detector.replay import STDIN, Found, ReplayError, as_json, sources
 from spanward_detector.replay import replay as replay_files
+from spanward_detector.semantic import SemanticError
 
 
 def replay(
@@ -49,6 +52,8 @@ def replay(
             _show(_with_progress(found, files), files)
     except ReplayError as error:
         fail(str(error), "replay reads OTLP (JSON, JSON lines, protobuf), gzipped or not")
+    except SemanticError as error:
+        fail(str(error))
     except BrokenPipeError:
         sys.stderr.close()  # the reader has seen enough
 
@@ -64,16 +69,20 @@ def _back_test(files: list[str], new: Policy, old: Policy, as_json_lines: bool) 
             show_backtest(test)
     except ReplayError as error:
         fail(str(error), "replay reads OTLP (JSON, JSON lines, protobuf), gzipped or not")
+    except SemanticError as error:
+        fail(str(error))
     except BrokenPipeError:
         sys.stderr.close()  # the reader has seen enough
 
 
 def load_policy(path: Path | None) -> Policy:
-    """The policy of a file, or the default; ends the command with every problem when it is not sound."""
-    if path is None:
-        return default()
+    """The policy of a file, or the default; ends the command with every problem when it is not sound.
+
+    Its model for meaning is that of the environment where it names none, as it is for the detector.
+    """
     try:
-        return load(path)
+        rules = default() if path is None else load(path)
+        return rules.with_model(os.environ.get(SEMANTIC_MODEL, "").strip())
     except PolicyError as error:
         fail(f"{path} is not sound:\n" + "\n".join(f"  {p}" for p in error.problems))
     except (OSError, UnicodeDecodeError) as error:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from spanward_detector.detectors.base import On, finding
 from spanward_detector.failures import Mode
 from spanward_detector.model import Finding, Kind, Step
-from spanward_detector.text.words import language, subject
+from spanward_detector.text.answers import final_answer, matter, request_of
+from spanward_detector.text.words import subject
 
 if TYPE_CHECKING:
     from spanward_detector.run import Run
@@ -19,7 +20,8 @@ class OffTopic:
     """A long final answer shares no word, name or number with the request and with what tools returned for it.
 
     Words count by their stems. Only a request and an answer in the same language are compared, and short ones are not:
-    a number or a yes needs no word of the question. An answer that asks back is none.
+    a number or a yes needs no word of the question. An answer that asks back is none. With the extra ``[semantic]`` the
+    same is also asked by meaning: see ``docs/semantic.md``.
 
     Attributes:
         mode: observe or act.
@@ -38,19 +40,13 @@ class OffTopic:
 
     def observe(self, step: Step, run: Run) -> Finding | None:
         """See :class:`spanward_detector.detectors.base.Detector`."""
-        answer = step.answer
-        if not answer or "?" in answer or "？" in answer or step.n_calls != 0 or run.outcome.type or not step.said:
+        answer = final_answer(step, run)
+        if not answer or not step.said:
             return None
-        request = next((text for role, text in reversed(step.said) if role == "user"), "")
-        asked = subject(request)
-        if len(asked) < self.request_words:
+        about = matter(request_of(step), answer, self.request_words, self.answer_words)
+        if about is None or about.told & about.asked:
             return None
-        told = subject(answer)
-        if len(told) < self.answer_words or told & asked:
-            return None
-        spoken = language(answer)
-        if not spoken or spoken != language(request):
-            return None
+        told = about.told
         # A system text may call for such an answer, and what tools returned may be what it is about.
         given = [text for role, text in step.said if role == "system"] + run.memory.heard.texts()[:4]
         if any(len(told & subject(text)) * 4 >= len(told) for text in given):
@@ -61,5 +57,5 @@ class OffTopic:
             run,
             "the answer shares no word with the request",
             severity="warning",
-            facts={"request_words": len(asked), "answer_words": len(told)},
+            facts={"request_words": len(about.asked), "answer_words": len(told)},
         )

@@ -37,7 +37,8 @@ class Ungrounded:
 
     Only in runs that used tools and whose texts are all known. Figures that follow from two others by adding,
     subtracting, multiplying or dividing are given; years and small numbers are not looked at. Less than the thresholds
-    is information.
+    is information. With the extra ``[semantic]`` whole sentences are held against results by meaning, too: see
+    ``docs/semantic.md``.
 
     Attributes:
         mode: observe or act.

@@ -11,6 +11,7 @@ from spanward_detector.first_cause import FirstCause, first_cause
 from spanward_detector.model import Finding, SpanRef, Step
 from spanward_detector.pipeline import Pipeline, Verdict
 from spanward_detector.policy import Policy
+from spanward_detector.semantic import Meaning, Question
 
 
 class Pair(NamedTuple):
@@ -56,23 +57,28 @@ class Judged(NamedTuple):
 def judge_all(
     runs: Iterable[Recorded], rules: Rules, policy: Policy, done: Callable[[], None] = lambda: None
 ) -> list[Judged]:
-    """Judge runs, each by itself; ``done`` is called after each."""
-    judged = []
+    """Judge runs, each by itself; ``done`` is called after each.
+
+    Raises:
+        SemanticError: the policy's model for meaning cannot be used.
+    """
+    judged, meaning = [], Meaning()
     for run in runs:
-        judged.append(judge(run, rules, policy))
+        judged.append(judge(run, rules, policy, meaning))
         done()
     return judged
 
 
-def judge(run: Recorded, rules: Rules, policy: Policy) -> Judged:
+def judge(run: Recorded, rules: Rules, policy: Policy, meaning: Meaning) -> Judged:
     """One run through a pipeline of its own."""
     steps = steps_of(run)
-    findings, ended = found_in(steps, policy)
+    findings, questions, ended = found_in(steps, policy)
+    cause = _cause(ended, findings, steps) if rules.causes else None
+    findings += [found for asked in questions for found in meaning.findings(asked, policy.semantic)]
     number = {ref_of(row): int(row["step"]) for row in run.rows}
     agent = {ref_of(row): str(row.get("agent") or "") for row in run.rows}
     subset = str(run.trace.get("subset") or run.trace.get("dataset") or "all")
     outcome = run.trace.get("outcome")
-    cause = _cause(ended, findings, steps) if rules.causes else None
     return Judged(
         id=run.id,
         subset=rules.subsets.get(subset, subset),
@@ -91,10 +97,11 @@ class _Ended(NamedTuple):
     ended: str
 
 
-def found_in(steps: Iterable[Step], policy: Policy) -> tuple[list[Finding], str]:
-    """What the pipeline finds in the steps of one run, and how the run itself says that it ended."""
+def found_in(steps: Iterable[Step], policy: Policy) -> tuple[list[Finding], list[Question], str]:
+    """What the pipeline finds in the steps of one run, what it asks, and how the run itself says that it ended."""
     pipeline = Pipeline(policy)
     found: dict[tuple[str, str, SpanRef], Finding] = {}
+    questions: dict[SpanRef, Question] = {}
 
     def take(verdict: Verdict | None) -> None:
         if verdict is None:
@@ -103,6 +110,7 @@ def found_in(steps: Iterable[Step], policy: Policy) -> tuple[list[Finding], str]
             found.pop(finding.key, None)
         for finding in verdict.findings:
             found[finding.key] = finding
+        questions.update((question.ref, question) for question in verdict.questions)
 
     run_id = ""
     for step in sorted(steps, key=lambda step: (step.start_ns, step.ref.span_id)):
@@ -111,7 +119,7 @@ def found_in(steps: Iterable[Step], policy: Policy) -> tuple[list[Finding], str]
         take(verdict)
     take(pipeline.settle(run_id))
     run = pipeline.find(run_id)
-    return list(found.values()), run.ended if run is not None else ""
+    return list(found.values()), list(questions.values()), run.ended if run is not None else ""
 
 
 def _cause(ended: str, findings: list[Finding], steps: list[Step]) -> FirstCause | None:

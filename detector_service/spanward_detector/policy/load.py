@@ -44,6 +44,7 @@ def load(source: str | FilePath) -> Policy:
     """A policy from a file (a path) or from its text, on top of the default policy.
 
     Sections that are written replace the default's entries key by key: a ladder for ``loop`` replaces that one ladder.
+    A folder that the file names is one from the file's own folder on.
 
     Raises:
         PolicyError: with every problem found.
@@ -55,6 +56,9 @@ def load(source: str | FilePath) -> Policy:
     errors = [p for p in problems if p.level == "error"]
     if errors or policy is None:
         raise PolicyError(errors, name)
+    if isinstance(source, FilePath) and (folder := policy.semantic.model):
+        beside = str(source.parent / FilePath(folder).expanduser())  # what is absolute stays as it is
+        return dataclasses.replace(policy, semantic=dataclasses.replace(policy.semantic, model=beside))
     return policy
 
 
@@ -126,6 +130,7 @@ class _Reader:
             models={**base.models, **self.sections.models(data.get("models"))},
             custom=self.sections.custom(data.get("custom"), base.custom),
             judge=self.sections.judge(data.get("judge"), base.judge),
+            semantic=self.sections.semantic(data.get("semantic"), base.semantic),
         )
         return policy, self.problems
 

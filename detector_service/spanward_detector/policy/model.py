@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -18,6 +18,7 @@ from spanward_detector.sections import (
     OrderRule,
     Rung,
     ScopePolicy,
+    SemanticPolicy,
 )
 
 __all__ = [
@@ -127,6 +128,7 @@ class Policy:
         models: prices and context windows by model name.
         custom: rules of the user's own.
         judge: a model that is asked for its opinion.
+        semantic: a model that holds answers against requests and results by meaning.
     """
 
     version: str = ""
@@ -144,6 +146,7 @@ class Policy:
     models: Mapping[str, ModelPolicy] = field(default_factory=dict)
     custom: tuple[CustomRule, ...] = ()
     judge: JudgePolicy = field(default_factory=JudgePolicy)
+    semantic: SemanticPolicy = field(default_factory=SemanticPolicy)
 
     def configured(self) -> Mapping[str, Mapping[str, object]]:
         """Keyword arguments of every rule: its thresholds, and the sections that it is made of."""
@@ -158,6 +161,12 @@ class Policy:
         }
         filled = {rule: {**self.rules.get(rule, {}), **given} for rule, given in sections.items()}
         return {**self.rules, **filled}
+
+    def with_model(self, folder: str) -> Policy:
+        """The same with a folder for ``semantic.model`` where the policy names none."""
+        if not folder or self.semantic.model:
+            return self
+        return replace(self, semantic=replace(self.semantic, model=folder))
 
     def tool(self, name: str) -> ToolPolicy:
         """What is stated of a tool; an empty statement when nothing is."""

@@ -1,4 +1,4 @@
-"""The sections of a policy that are lists and tables of their own: rules, orders, arguments, models, the judge."""
+"""The sections of a policy that need a look of their own: rules, orders, arguments, models, the judge, meaning."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from spanward_detector.cel_rules import CelError, program
 from spanward_detector.failures import FAILURE_TYPES
 from spanward_detector.model import NUMBERED
 from spanward_detector.policy.source import instead
-from spanward_detector.sections import CustomRule, JudgePolicy, ModelPolicy, OrderRule
+from spanward_detector.sections import CustomRule, JudgePolicy, ModelPolicy, OrderRule, SemanticPolicy
 
 if TYPE_CHECKING:
     from spanward_detector.policy.source import Path
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 _MAX_CUSTOM: Final = 64
+_SHARES: Final = ("topic", "grounded", "share")
+_AT_LEAST: Final = {"sentences": 1, "max_sentences": 1, "max_chars": 1_000}
 _T = TypeVar("_T")
 
 
@@ -105,6 +107,19 @@ class SectionReader:
                 hint = instead(str(name), FAILURE_TYPES)
                 self._reader.problem(("judge", "ask_on", n), f"there is no failure type {name!r}", hint)
         return judge
+
+    def semantic(self, data: object, base: SemanticPolicy) -> SemanticPolicy:
+        """The model that holds answers against requests and results."""
+        section = self._reader.record(data or {}, ("semantic",), base)
+        for key in _SHARES:
+            value = getattr(section, key)
+            if isinstance(value, int | float) and value > 1:
+                self._reader.problem(("semantic", key), f"{key}: {value:g} is more than 1", "write 0 to 1")
+        for key, low in _AT_LEAST.items():
+            value = getattr(section, key)
+            if isinstance(value, int | float) and value < low:
+                self._reader.problem(("semantic", key), f"{key}: {value:g} is too little", f"write {low} or more")
+        return section
 
 
 def _is_url(endpoint: str) -> bool:
