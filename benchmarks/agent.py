@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 GAP_S = 0.01
-TOOL_S = 0.008
+TOOL_S = 0.002
 """What the failing tool takes, so that the opening of the run and of the call are not measured with its failure."""
 WARM = 50
 
