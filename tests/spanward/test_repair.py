@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from spanward.facts import Schema, arguments_facts
-from spanward.relaxed import DEVIATIONS, UnreadableError, read
+from spanward.relaxed import DEVIATIONS, MAX_TOKENS, UnreadableError, read
 from spanward.repair import DROPS_OR_GUESSES, REPAIRS, repair_arguments
 
 ANY = Schema.of({"type": "object"})
@@ -279,3 +279,11 @@ def test_very_long_texts_are_refused_unread() -> None:
     """Beyond a quarter of a mebibyte nobody repairs."""
     with pytest.raises(UnreadableError):
         read("{'a': '" + "x" * (1 << 18) + "'}")
+
+
+def test_a_text_of_countless_pieces_is_given_up() -> None:
+    """A list of half as many values as may be is repaired; one of more than that is left to the model."""
+    piece = MAX_TOKENS // 4
+    assert repair_arguments(f'{{"a": [{"1," * piece}]}}', schema=None) is not None
+    with pytest.raises(UnreadableError):
+        read(f'{{"a": [{"1," * 3 * piece}]}}')
