@@ -243,10 +243,8 @@ class Memory:
             The track that it became the last act of, or None.
         """
         if stated:
-            if self.stated and stated > self.stated + 1:
-                self.missing += stated - self.stated - 1
-            elif not self.stated:
-                self.missing += stated - 1
+            # Steps without a number fill gaps: an agent may count what others' telemetry shows.
+            self.missing += max(0, stated - max(self.stated, self.steps) - 1)
             self.stated = max(self.stated, stated)
         self.steps = step.index = max(stated, self.steps + 1)
         if step.kind is Kind.TOOL:

@@ -35,7 +35,10 @@ def words(action: str) -> frozenset[str]:
 
 _LASTING: Final = frozenset({
     "send", "email", "mail", "sms", "pay", "payment", "transfer", "charge", "refund", "order", "purchase", "buy",
-    "book", "post", "publish", "notify", "invite", "submit", "tweet", "reply", "wire",
+    "book", "post", "publish", "notify", "invite", "submit", "tweet", "reply", "wire", "comment", "booking", "donate",
+    "senden", "zahlen", "zahlung", "buchen", "buchung", "bestellen", "bestellung", "enviar", "envia", "pagar", "pago",
+    "reservar", "reserva", "pedido", "comprar", "envoyer", "payer", "paiement", "commande", "commander", "verzenden",
+    "betalen", "bestelling", "boeken", "kuldes", "fizetes", "rendeles", "foglalas",
 })  # fmt: skip
 _LOOKING: Final = frozenset(
     {"get", "list", "search", "find", "read", "fetch", "check", "lookup", "query", "show", "view", "count"}

@@ -79,7 +79,11 @@ _BY_CLASS: Final[tuple[tuple[str, str, int], ...]] = (
 _BY_TEXT: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (failure_type, re.compile(pattern, re.IGNORECASE))
     for failure_type, pattern in (
-        ("context_overflow", r"context[ _](?:length|window)|maximum context|prompt is too long|input is too long"),
+        (
+            "context_overflow",
+            r"context[ _](?:length|window)|maximum context|prompt is too long|input is too long"
+            r"|\btokens?\b[^\n]{0,60}\bexceeds?\b[^\n]{0,40}\b(?:maximum|limit)\b[^\n]{0,24}\btokens?\b",
+        ),
         ("rate_limited", r"\brate[ _-]?limit|\btoo many requests\b|\bquota exceeded\b"),
         (
             "unknown_tool",
@@ -92,7 +96,7 @@ _BY_TEXT: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
             r"\binput should be\b|\bvalidation errors? for\b|\bmissing \d{0,3} ?required\b"
             r"|\bunexpected keyword argument\b",
         ),
-        ("timeout", r"\btimed[ -]?out\b|\btimeout\b|\bdeadline exceeded\b"),
+        ("timeout", r"\btimed[ -]?out\b|\btimeout\b|\bdeadline exceeded\b|\bkilled after \d"),
         (
             "auth_error",
             r"\bunauthori[sz]ed\b|\bforbidden\b|\binvalid (?:api[ _]key|token|credentials)\b"
@@ -101,10 +105,13 @@ _BY_TEXT: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
         (
             "environment_error",
             r"\bno such file or directory\b|\bcommand not found\b|\bpermission denied\b|\bno module named\b"
-            r"|\bconnection (?:refused|reset|aborted)\b|\bnetwork is unreachable\b|\bname resolution\b",
+            r"|\bconnection (?:refused|reset|aborted)\b|\bnetwork is unreachable\b|\bname resolution\b"
+            r"|\bno space left on device\b|\bdisk quota exceeded\b",
         ),
     )
 )
+_RATE: Final = next(pattern for failure_type, pattern in _BY_TEXT if failure_type == "rate_limited")
+_ENVIRONMENT: Final = next(pattern for failure_type, pattern in _BY_TEXT if failure_type == "environment_error")
 _POLICY: Final = re.compile(
     r"[\"']code[\"']: {0,2}[\"'](?:content_filter|ResponsibleAIPolicyViolation|content_policy_violation)[\"']"
     r"|[\"']filtered[\"']: {0,2}[Tt]rue\b|\bcontent management policy\b|\bcontent policy violation\b"
@@ -145,6 +152,8 @@ def _tool(step: Step) -> Outcome:
     status = attempt.status if attempt is not None and attempt.status >= 400 else 0
     stated = facts.status if facts is not None and facts.status is not None else 0
     failure_type, found = _of_failure(step, status or (stated if stated in _TELLING else 0))
+    if not failure_type and sign == "exit_code" and _ENVIRONMENT.search((step.result or "")[-_TEXT_CAP:]):
+        failure_type = "environment_error"
     if not failure_type:
         failure_type = "tool_error" if step.failed or sign in ("flag", "exception") else "silent_error"
     return _failed(
@@ -189,6 +198,8 @@ def _of_failure(step: Step, status: int) -> tuple[str, int]:
         return "context_overflow", status
     if text and is_policy_refusal(text):
         return "refusal", status
+    if status == 403 and _RATE.search(text):
+        return "rate_limited", status
     if status in (401, 403, 407):
         return "auth_error", status
     if step.timed_out:

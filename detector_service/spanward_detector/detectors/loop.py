@@ -11,6 +11,7 @@ from spanward_detector.detectors.base import On, finding
 from spanward_detector.failures import Mode, Severity
 from spanward_detector.memory import Act
 from spanward_detector.model import Finding, Kind, Step
+from spanward_detector.text.times import asked_times
 
 if TYPE_CHECKING:
     from spanward_detector.run import Run
@@ -39,9 +40,10 @@ def waiting(acts: Sequence[Act], close_s: float, patient_s: float) -> bool:
 class Loop:
     """Equal calls with equal ends, close together: by one agent, with the same canonical arguments, result or error.
 
-    Changing results are progress, long or growing times in between are waiting, parallel calls and attempts of one call
-    are one, sub-agents are told apart. Without content the digests and error classes that the gate gives serve; where
-    there is nothing but a name, more repeats are needed and it is information only.
+    As many as the request asks for in so many words are none. Changing results are progress, long or growing times in
+    between are waiting, parallel calls and attempts of one call are one, sub-agents are told apart. Without content the
+    digests and error classes that the gate gives serve; where there is nothing but a name, more repeats are needed and
+    it is information only.
 
     Attributes:
         mode: observe or act.
@@ -78,6 +80,8 @@ class Loop:
             rounds = _rounds(acts, period)
             if rounds < needed or (period > 1 and any(act.polling for act in acts[-period:])):
                 continue
+            if rounds <= asked_times(lane.goal.request):
+                return None  # it is what the user wants
             if waiting(acts[-period * needed :], self.close_s, self.patient_s):
                 return None
             return self._found(step, run, acts, period, rounds)

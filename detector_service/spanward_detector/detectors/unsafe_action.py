@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 _NO_SCOPE: Final = ScopePolicy()
 _TURNS_BACK: Final = frozenset({"rollback", "restore", "revert", "undo", "checkpoint", "rewind", "reset"})
 _WHOLE: Final = re.compile(r"(?:\./|\.\./)*(?:\.|\.\.|\*|:/|~|~/|~/\*)/?|.*/\.git/?|\.git/?")
+_SETTINGS: Final = re.compile(
+    r"(?:~|\$HOME|\$\{HOME\}|/home/[^/]+|/root|/Users/[^/]+)"
+    r"/\.(?!(?:cache|npm|yarn|pnpm-store|gradle|m2|cargo|tmp|Trash)\b)[^/*]+/?",
+)
+"""What a person keeps in a home, but for caches that fill again by themselves."""
 _SYSTEM: Final = re.compile(
     r"/\*?|/(?:etc|usr|bin|sbin|lib|lib64|boot|dev|opt|srv|sys|proc)(?:/.*)?|/(?:var|home|root|users|mnt)/?\*?|/home/[^/]+/?\*?",
     re.IGNORECASE,
@@ -181,7 +186,7 @@ def _at_large(destruction: Destruction) -> bool:
     if destruction.what == "find_delete":
         return any(_SYSTEM.fullmatch(t) or t.startswith("~") for t in targets)
     if destruction.what in ("rm", "git_checkout"):
-        return any(_WHOLE.fullmatch(t) or _SYSTEM.fullmatch(t) for t in targets)
+        return any(_WHOLE.fullmatch(t) or _SYSTEM.fullmatch(t) or _SETTINGS.fullmatch(t) for t in targets)
     return False
 
 

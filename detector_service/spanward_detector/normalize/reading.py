@@ -9,12 +9,14 @@ from typing import Final
 
 from spanward.facts import Schema, answer_facts, arguments_facts, foreign_text_tool, result_facts
 from spanward.facts import digest as content_digest
+from spanward.semconv import STEP_INDEX
 
 from spanward_detector.ingest import RawSpan
 from spanward_detector.model import Kind, SpanRef, Step, ToolCall
 from spanward_detector.normalize import messages as msg
 from spanward_detector.normalize.context import MAX_PER_TRACE, AgentNote, TraceContext
 from spanward_detector.normalize.messages import Message
+from spanward_detector.normalize.processes import exit_code_of
 
 STATUS_OK: Final = 1
 STATUS_ERROR: Final = 2
@@ -165,6 +167,7 @@ def to_steps(span: RawSpan, ctx: TraceContext, dialect: str, reading: Reading) -
         conversation_id=reading.conversation_id,
         service=span.service,
         action=reading.action,
+        index=max(0, span.attrs.int(STEP_INDEX) or 0),
         attempt=reading.attempt,
         reason=reading.reason,
         failed=failed,
@@ -178,7 +181,7 @@ def to_steps(span: RawSpan, ctx: TraceContext, dialect: str, reading: Reading) -
     if reading.conversation_id:
         ctx.conversation_id = reading.conversation_id
     if reading.kind is Kind.TOOL:
-        _tool(step, ctx, reading)
+        _tool(step, ctx, reading, exit_code_of(span, reading.arguments, reading.result))
     elif reading.kind is Kind.LLM:
         return _llm(step, ctx, reading)
     elif reading.kind is Kind.AGENT:
@@ -208,7 +211,7 @@ def mark_root(step: Step, is_root: bool) -> None:
     step.run_ended = ended if is_root else ""
 
 
-def _tool(step: Step, ctx: TraceContext, reading: Reading) -> None:
+def _tool(step: Step, ctx: TraceContext, reading: Reading, exit_code: int | None) -> None:
     if len(ctx.tool_spans) < MAX_PER_TRACE:
         ctx.tool_spans[step.ref.span_id] = reading.action
     step.call_id = reading.call_id
@@ -217,7 +220,7 @@ def _tool(step: Step, ctx: TraceContext, reading: Reading) -> None:
     if not reading.validate:
         step.extra = {**step.extra, "validate": False}
     set_arguments(step, reading.arguments, ctx.tools.get(reading.action), validate=reading.validate)
-    set_result(step, reading.result, is_error=reading.is_error, media_type=reading.media_type)
+    set_result(step, reading.result, is_error=reading.is_error, media_type=reading.media_type, exit_code=exit_code)
 
 
 def set_arguments(step: Step, arguments: str | None, schema: object, *, validate: bool = True) -> None:
@@ -230,7 +233,14 @@ def set_arguments(step: Step, arguments: str | None, schema: object, *, validate
         step.arguments_facts = arguments_facts(arguments, schema=schema_of(schema))
 
 
-def set_result(step: Step, result: str | None, *, is_error: bool | None, media_type: str | None = None) -> None:
+def set_result(
+    step: Step,
+    result: str | None,
+    *,
+    is_error: bool | None,
+    media_type: str | None = None,
+    exit_code: int | None = None,
+) -> None:
     """Sets a tool step's result with its digest and facts."""
     step.result = result
     if result is not None:
@@ -239,8 +249,9 @@ def set_result(step: Step, result: str | None, *, is_error: bool | None, media_t
     if result is None and error is None and is_error is None:
         return
     step.result_facts = result_facts(
-        result, error=error, is_error=is_error, media_type=media_type, foreign_text=foreign_text_tool(step.action)
-    )
+        result, error=error, is_error=is_error, media_type=media_type, foreign_text=foreign_text_tool(step.action),
+        exit_code=exit_code,
+    )  # fmt: skip
 
 
 def judged(call: ToolCall, tools: Mapping[str, object]) -> ToolCall:

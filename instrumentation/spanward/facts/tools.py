@@ -21,6 +21,8 @@ _VERBS: Final = frozenset({
     "read", "view", "open", "get", "load", "show", "retrieve", "search", "extract", "download", "inspect", "fetch",
     "list", "display", "print", "head", "find", "query",
 })  # fmt: skip
+_ACTS: Final = frozenset({"click", "type", "press", "fill", "hover", "drag", "select", "upload", "close", "resize"})
+"""What is done to a page: such a tool reports of its own."""
 _ALONE: Final = frozenset({
     "read", "view", "open", "fetch", "search", "retrieve", "retrieval", "find", "lookup", "download", "google",
     "bing",
@@ -47,6 +49,8 @@ def foreign_text_tool(name: str) -> bool:
     if "by" in words[1:]:  # what follows is what it is found by, not what is found
         words = words[: words.index("by", 1)]
     found = set(words)
+    if found & _ACTS and not found & _VERBS:
+        return False
     if found & _CARRIERS or (len(words) == 1 and found & _ALONE):
         return True
     return bool(found & _VERBS and found & _TEXTS)
