@@ -11,6 +11,7 @@ FIRES = (
         {"first": "tool_error"},
     ),
     Case("sent twice", lambda s: [s.tool("sendEmail") for _ in range(2)], (2,), "", {"first": "worked"}),
+    Case("ordered twice in another language", lambda s: [s.tool("buchung_anlegen") for _ in range(2)], (2,)),
     Case("stated as high risk", lambda s: [s.tool("wipe", side_effect="high_risk") for _ in range(2)], (2,)),
     Case(
         "stated as not idempotent",

@@ -33,5 +33,6 @@ FIRES = (
 QUIET = (
     Case("all were seen", lambda s: (s.llm(calls=THREE), s.tool("a"), s.tool("b"), s.tool("c"), s.llm("ok"))),
     Case("no tool makes spans", lambda s: (s.llm(calls=THREE), s.llm("ok"))),
+    Case("steps without a number stand between", lambda s: (s.llm("a"), _numbered(s, 2), s.llm("b"), _numbered(s, 4))),
     Case("no number is missing", lambda s: _numbered(s, 1, 2, 3)),
 )

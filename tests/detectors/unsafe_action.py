@@ -74,6 +74,7 @@ FIRES = (
     ),
     Case("changes of everybody are thrown away", lambda s: _shell(s, "git checkout -- ."), (1,), "warning"),
     Case("a home directory goes", lambda s: _shell(s, "sudo rm -rf ~/"), (1,), "warning"),
+    Case("settings in a home go", lambda s: _shell(s, "rm -rf ~/.agent"), (1,), "warning"),
     Case("everything here goes, in a shell of its own", lambda s: _shell(s, "bash -c 'rm -fr *'"), (1,), "warning"),
     Case(
         "a rollback says that it cleaned up what is not its own",
@@ -125,6 +126,7 @@ QUIET = (
     Case("within the run's scope", lambda s: _own_scope(s, "/srv/work/a/../b.txt")),
     Case("within the policy's scope", lambda s: s.tool("get", '{"url": "https://api.example.com/x"}'), policy=SCOPE),
     Case("build output goes", lambda s: _shell(s, "rm -rf build dist node_modules ./out && make")),
+    Case("a cache in a home goes", lambda s: _shell(s, "rm -rf ~/.cache ~/.npm")),
     Case("a temporary directory goes", lambda s: _shell(s, "rm -rf /tmp/work-123")),
     Case("one file is taken back", lambda s: _shell(s, "git checkout -- src/app.py && git restore src/b.py")),
     Case("a trial run", lambda s: _shell(s, "git clean -n -fd")),
