@@ -7,7 +7,7 @@ theirs. A status beats a class name, a class name beats text, and text is read o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -76,8 +76,8 @@ _BY_CLASS: Final[tuple[tuple[str, str, int], ...]] = (
 )
 """Part of an exception's class name (lower case) → failure type and the status that the class stands for."""
 
-_BY_TEXT: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
-    (failure_type, re.compile(pattern, re.IGNORECASE))
+_BY_TEXT: Final[Mapping[str, re.Pattern[str]]] = {
+    failure_type: re.compile(pattern, re.IGNORECASE)
     for failure_type, pattern in (
         (
             "context_overflow",
@@ -109,9 +109,8 @@ _BY_TEXT: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
             r"|\bno space left on device\b|\bdisk quota exceeded\b",
         ),
     )
-)
-_RATE: Final = next(pattern for failure_type, pattern in _BY_TEXT if failure_type == "rate_limited")
-_ENVIRONMENT: Final = next(pattern for failure_type, pattern in _BY_TEXT if failure_type == "environment_error")
+}
+"""Failure type → what the text of such an error says; the first one that fits counts."""
 _POLICY: Final = re.compile(
     r"[\"']code[\"']: {0,2}[\"'](?:content_filter|ResponsibleAIPolicyViolation|content_policy_violation)[\"']"
     r"|[\"']filtered[\"']: {0,2}[Tt]rue\b|\bcontent management policy\b|\bcontent policy violation\b"
@@ -152,7 +151,11 @@ def _tool(step: Step) -> Outcome:
     status = attempt.status if attempt is not None and attempt.status >= 400 else 0
     stated = facts.status if facts is not None and facts.status is not None else 0
     failure_type, found = _of_failure(step, status or (stated if stated in _TELLING else 0))
-    if not failure_type and sign == "exit_code" and _ENVIRONMENT.search((step.result or "")[-_TEXT_CAP:]):
+    if (
+        not failure_type
+        and sign == "exit_code"
+        and _BY_TEXT["environment_error"].search((step.result or "")[-_TEXT_CAP:])
+    ):
         failure_type = "environment_error"
     if not failure_type:
         failure_type = "tool_error" if step.failed or sign in ("flag", "exception") else "silent_error"
@@ -194,11 +197,11 @@ def _of_failure(step: Step, status: int) -> tuple[str, int]:
     if status == 429:
         return "rate_limited", status
     text = (step.error_text or "")[:_TEXT_CAP] if step.failed else ""
-    if text and step.kind is Kind.LLM and _BY_TEXT[0][1].search(text):
+    if text and step.kind is Kind.LLM and _BY_TEXT["context_overflow"].search(text):
         return "context_overflow", status
     if text and is_policy_refusal(text):
         return "refusal", status
-    if status == 403 and _RATE.search(text):
+    if status == 403 and _BY_TEXT["rate_limited"].search(text):
         return "rate_limited", status
     if status in (401, 403, 407):
         return "auth_error", status
@@ -220,7 +223,7 @@ def _of_failure(step: Step, status: int) -> tuple[str, int]:
         # What a tool's error says of a status may be about anything; only those that tell of access and rate count.
         if match and (step.kind is Kind.LLM or int(match[1]) in _TELLING):
             return _of_status(int(match[1]))
-        for failure_type, pattern in _BY_TEXT:
+        for failure_type, pattern in _BY_TEXT.items():
             if pattern.search(text) and (step.kind is Kind.TOOL or failure_type != "schema_violation"):
                 return failure_type, 0
     return named, meant

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
     from spanward.facts.allow import ArgumentRule
+    from spanward.span_codec import Batch
 
 DirectiveKind = Literal[
     "retry", "repair_arguments", "feedback", "fallback", "terminate", "pause", "resume", "rollback", "handover",
@@ -275,6 +276,29 @@ class StepSpans(Protocol):
 
     def flush(self, timeout_s: float) -> bool: ...
     def shutdown(self, timeout_s: float) -> None: ...
+
+
+class Carrier(Protocol):
+    """The control stream, as the sender of spans uses it."""
+
+    def fetch_soon(self) -> bool:
+        """Has it take what is queued; False when it cannot now."""
+
+    def recall(self) -> None:
+        """Has it give back what may not have arrived."""
+
+
+class SpanSource(Protocol):
+    """The sender of spans, as the control stream uses it."""
+
+    def take(self) -> list[Batch]:
+        """Encodes what is queued; it is the caller's now."""
+
+    def give_back(self, batches: list[Batch]) -> None:
+        """To be sent by a call, at once."""
+
+    def count_sent(self, spans: int) -> None:
+        """So many have arrived."""
 
 
 class GateSink(Protocol):

@@ -18,7 +18,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from spanward.backlog import Backlog
 from spanward.channel import MAX_MESSAGE_BYTES, enter_own_thread, open_channel, status_code, usable
@@ -28,6 +28,8 @@ from spanward.span_codec import Batch, Queued, encode_batches
 if TYPE_CHECKING:
     import grpc
     from opentelemetry.sdk.resources import Resource
+
+    from spanward.ports import Carrier
 
 log = logging.getLogger("spanward")
 
@@ -48,16 +50,6 @@ _RETRIABLE: Final = frozenset({
     "CANCELLED", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED", "OUT_OF_RANGE", "UNAVAILABLE", "DATA_LOSS",
 })  # fmt: skip
 """As the OTLP specification has it; with other codes the same request would fail again."""
-
-
-class Carrier(Protocol):
-    """The control stream, as it is used here."""
-
-    def fetch_soon(self) -> bool:
-        """Has it take what is queued; False when it cannot now."""
-
-    def recall(self) -> None:
-        """Has it give back what may not have arrived."""
 
 
 class SpanSender:
@@ -206,17 +198,13 @@ class SpanSender:
 
     def take(self) -> list[Batch]:
         """Encodes what is queued; it is the caller's now."""
-        with self._lock:
-            items = [] if self._off else [self._queue.popleft() for _ in range(min(BATCH_SPANS, len(self._queue)))]
-            self._busy += 1
+        items = [] if self._off else self._in_hand()
+        if not items:
+            return []
         try:
-            batches, unfit = encode_batches(items, self._resource(), BATCH_BYTES)
-            self._drop(unfit)
-            return batches
+            return self._encoded(items)
         finally:
-            with self._idle:
-                self._busy -= 1
-                self._idle.notify_all()
+            self._out_of_hand()
 
     def give_back(self, batches: list[Batch]) -> None:
         """Has them sent by a call, at once."""
@@ -276,23 +264,39 @@ class SpanSender:
 
     def _send_queue(self) -> None:
         while not self._off:
-            with self._lock:
-                if not self._queue:
-                    return
-                items = [self._queue.popleft() for _ in range(min(BATCH_SPANS, len(self._queue)))]
-                self._busy += 1
+            items = self._in_hand()
+            if not items:
+                return
             try:
-                batches, unfit = encode_batches(items, self._resource(), BATCH_BYTES)
-                self._drop(unfit)
-                for batch in batches:
+                for batch in self._encoded(items):
                     self._send(batch)
             except Exception:  # a thread of ours must not end, nor be heard in the host
                 log.debug("spans could not be sent", exc_info=True)
                 self._drop(len(items))
             finally:
-                with self._idle:
-                    self._busy -= 1
-                    self._idle.notify_all()
+                self._out_of_hand()
+
+    def _in_hand(self) -> list[Queued]:
+        """The oldest spans that are queued; :meth:`_out_of_hand` is to be called after them, when there are some."""
+        with self._lock:
+            items = [self._queue.popleft() for _ in range(min(BATCH_SPANS, len(self._queue)))]
+            self._busy += bool(items)
+        return items
+
+    def _out_of_hand(self) -> None:
+        with self._idle:
+            self._busy -= 1
+            self._idle.notify_all()
+
+    def _encoded(self, items: list[Queued]) -> list[Batch]:
+        """Requests of these spans. Never raises: what cannot be encoded is dropped."""
+        try:
+            batches, unfit = encode_batches(items, self._resource(), BATCH_BYTES)
+        except Exception:
+            log.debug("spans could not be encoded", exc_info=True)
+            batches, unfit = [], len(items)
+        self._drop(unfit)
+        return batches
 
     def _send_backlog(self) -> None:
         while not self._off:
@@ -305,9 +309,7 @@ class SpanSender:
                 if not self._send(batch):
                     return
             finally:
-                with self._idle:
-                    self._busy -= 1
-                    self._idle.notify_all()
+                self._out_of_hand()
 
     def _send(self, batch: Batch) -> bool:
         """One call. False when the peer could not be reached; then the batch is in the backlog."""

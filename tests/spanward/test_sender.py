@@ -212,6 +212,21 @@ def test_slow_detector_gets_everything(detector: FakeDetector) -> None:
     sender.shutdown(1)
 
 
+def test_spans_that_cannot_be_encoded_are_counted(detector: FakeDetector) -> None:
+    """Whoever takes them, a sender's own thread or the control stream: nothing is lost without a trace."""
+
+    def broken() -> Resource:
+        raise RuntimeError("no resource")
+
+    sender = SpanSender(detector.address, broken)
+    sender.put(span("taken"), arm=False)
+    assert sender.take() == []
+    assert sender.dropped == 1
+    sender.put(span("sent"))
+    until(lambda: sender.dropped == 2)
+    sender.shutdown(1)
+
+
 def test_backlog_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch, dead_address: str) -> None:
     """What waits for the peer is bounded in bytes; the oldest requests go first and are counted."""
     monkeypatch.setattr(sender_module, "Backlog", lambda: Backlog(50_000))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -43,23 +44,17 @@ def replay(
     if against is not None:
         _back_test(files, rules, load_policy(against), as_json_lines)
         return
-    try:
+    with _ending():
         found = replay_files(sources(files, sys.stdin.buffer), rules)
         if as_json_lines:
             for one in found:
                 json_line(as_json(one))
         else:
             _show(_with_progress(found, files), files)
-    except ReplayError as error:
-        fail(str(error), "replay reads OTLP (JSON, JSON lines, protobuf), gzipped or not")
-    except SemanticError as error:
-        fail(str(error))
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has seen enough
 
 
 def _back_test(files: list[str], new: Policy, old: Policy, as_json_lines: bool) -> None:
-    try:
+    with _ending():
         with err.status("replaying twice ..."):
             test = backtest(sources(files, sys.stdin.buffer), new, old)
         if as_json_lines:
@@ -67,6 +62,13 @@ def _back_test(files: list[str], new: Policy, old: Policy, as_json_lines: bool) 
                 json_line(line)
         else:
             show_backtest(test)
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Ends the command with what is wrong, in words; quietly when the reader has seen enough."""
+    try:
+        yield
     except ReplayError as error:
         fail(str(error), "replay reads OTLP (JSON, JSON lines, protobuf), gzipped or not")
     except SemanticError as error:

@@ -12,7 +12,7 @@ _WORDS: Final = {
     word: number
     for number, words in {
         2: "two twice zwei zweimal dos deux twee duas két kétszer 两 二",
-        3: "three thrice drei dreimal tres trois drie três három háromszor 三",
+        3: "three drei dreimal tres trois drie três három háromszor 三",
         4: "four vier viermal cuatro quatre quatro négy négyszer 四",
         5: "five fünf fünfmal cinco cinq vijf öt ötször 五",
         6: "six sechs sechsmal seis zes hat hatszor 六",
@@ -25,9 +25,7 @@ _WORDS: Final = {
     }.items()
     for word in words.split()
 }
-_WHOLE: Final = "|".join(
-    sorted((w for w in _WORDS if w == "twice" or w.endswith(("mal", "szer", "szor", "ször"))), key=len)
-)
+_WHOLE: Final = "|".join(word for word in _WORDS if word.endswith(("twice", "mal", "szer", "szor", "ször")))
 _NUMBER: Final = "|".join(sorted(_WORDS, key=len, reverse=True))
 _ASKED: Final = re.compile(
     rf"\b(?P<whole>{_WHOLE})\b"

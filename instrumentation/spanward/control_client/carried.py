@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
+from spanward.ports import SpanSource
 from spanward.span_codec import Batch
 
 MAX_BYTES: Final = 64 * 1024
 """Of one message: a larger one would keep verdicts for others waiting."""
 
 
-class SpanSource(Protocol):
-    """The sender, as it is used here."""
+class NoSpans:
+    """Of a client whose spans go another way."""
 
     def take(self) -> list[Batch]:
-        """Encodes what is queued; it is the caller's now."""
+        return []
 
-    def give_back(self, batches: list[Batch]) -> None:
-        """To be sent by a call, at once."""
-
-    def count_sent(self, spans: int) -> None:
-        """So many have arrived."""
+    def give_back(self, batches: list[Batch]) -> None: ...
+    def count_sent(self, spans: int) -> None: ...
 
 
 class _Away(NamedTuple):

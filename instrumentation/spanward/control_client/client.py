@@ -21,14 +21,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from spanward.channel import enter_own_thread, usable
+from spanward.control_client.carried import NoSpans
 from spanward.control_client.hold import Holds
 from spanward.control_client.outbox import Outbox, RunChange
 from spanward.outage import outage
-from spanward.ports import DirectiveOutcome, GateSink, Hold, InFlightCall, RunView, StatusState
+from spanward.ports import DirectiveOutcome, GateSink, Hold, InFlightCall, RunView, SpanSource, StatusState
 
 if TYPE_CHECKING:
     from spanward.config import Settings
-    from spanward.control_client.carried import SpanSource
     from spanward.control_client.stream import Stream
 
 log = logging.getLogger("spanward")
@@ -46,7 +46,7 @@ class ControlClient:
     Attributes:
         epoch: highest fencing epoch of a detector that we were connected to.
         policy_version: of the last policy handed to the gate.
-        spans: that the stream may carry; None = they go another way.
+        spans: that the stream may carry.
     """
 
     def __init__(self, settings: Settings, gate: GateSink, *, spans_dropped: Callable[[], int] = lambda: 0) -> None:
@@ -56,7 +56,7 @@ class ControlClient:
         self.instance_id = _new_id()
         self.outbox = Outbox()
         self.holds = Holds(gate.deliver)
-        self.spans: SpanSource | None = None
+        self.spans: SpanSource = NoSpans()
         self.outage = outage(settings.endpoint)
         self.epoch = 0
         self.policy_version = ""

@@ -80,7 +80,7 @@ class Stream:
         self._early_beat = 0.0  # 0: none asked for
         self._state_asked = False
         self._replies: list[pb.AgentToDetector] = []
-        self._carried = Carried(client.spans) if client.spans is not None else None
+        self._carried = Carried(client.spans)
         self._carries = False  # the detector takes them
         self._asked_at = 0.0  # since when spans wait to be fetched; 0: none do
         self._carried_last = False
@@ -109,8 +109,7 @@ class Stream:
 
     def recall(self) -> None:
         """Gives back the spans that the detector has not taken yet."""
-        if self._carried is not None:
-            self._carried.recall(float("inf"))
+        self._carried.recall(float("inf"))
 
     def say_goodbye(self, reason: str) -> None:
         """Sends what is left, then ends the stream from our side."""
@@ -160,15 +159,13 @@ class Stream:
                     self._closed = True
                     self._changed.notify_all()
                 call.cancel()
-                if self._carried is not None:
-                    self._carried.end()
+                self._carried.end()
 
     def _receive(self, message: pb.DetectorToAgent) -> None:
         if message.seq != self._received + 1:
             self._ask_for_state()
         self._received = max(self._received, message.seq)
-        if self._carried is not None and message.taken:
-            self._carried.taken(message.taken)
+        self._carried.taken(message.taken)
         name = message.WhichOneof("message")
         handler = _HANDLERS.get(name or "")
         if handler is None:
@@ -196,7 +193,7 @@ class Stream:
             self._on_policy(message.policy)
         with self._changed:
             self.welcomed = True
-            self._carries = message.takes_spans and self._carried is not None
+            self._carries = message.takes_spans
             self._next_beat = time.monotonic() + self._heartbeat_s
             self._changed.notify_all()
         client.welcomed(message.epoch)
@@ -333,7 +330,7 @@ class Stream:
     def _fetch(self) -> pb.AgentToDetector | None:
         """Spans that somebody waits for, after what is to be said of runs: one message is there sooner than two."""
         self._asked_at = 0.0  # before they are taken: what is queued from here on asks again
-        spans = self._carried.take(self._sent + 1, time.monotonic()) if self._carried is not None else None
+        spans = self._carried.take(self._sent + 1, time.monotonic())
         if spans is None:
             return None
         runs = [_run_update(change) for change in self._outbox.take_open_runs()]
@@ -355,8 +352,7 @@ class Stream:
         if not early and now < self._next_beat:
             return None
         self._last_beat, self._next_beat = now, now + self._heartbeat_s
-        if self._carried is not None:
-            self._carried.recall(now - OVERDUE_S)
+        self._carried.recall(now - OVERDUE_S)
         return pb.AgentToDetector(heartbeat=heartbeat(gate, self._client.spans_dropped(), now))
 
 
