@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from spanward.facts import error_signature, result_facts
-from spanward.facts.phrases import LANGUAGES, PAGE_PHRASES, PAGE_STEMS
+from spanward.facts.page_phrases import PAGE_PHRASES, PAGE_STEMS
+from spanward.facts.phrases import LANGUAGES
 from spanward.semconv import ERROR_SIGNS
 
 # --- text -------------------------------------------------------------------------------------------------------------
@@ -76,9 +77,16 @@ FAILING_TEXT = {
         "エラー: 都市が不明です", "エラーが発生しました", "ファイルが見つかりません",
         "接続に失敗しました", "アクセスが拒否されました",
     ],
-    "ru": ["Ошибка: город не найден", "Произошла ошибка"],
-    "ko": ["오류: 알 수 없는 도시"],
-    "pl": ["Błąd: nieznane miasto"],
+    "ru": ["Ошибка: город не найден", "Произошла ошибка", "Внутренняя ошибка сервера: x", "Заказ 5 не найден"],
+    "ko": ["오류: 알 수 없는 도시", "파일을 찾을 수 없습니다", "시스템 오류: 연결 실패", "요청이 실패했습니다"],
+    "pl": ["Błąd: nieznane miasto", "Nie udało się połączyć", "Plik x.txt nie istnieje"],
+    "tr": ["Hata: bilinmeyen şehir", "Bir hata oluştu", "Dosya bulunamadı"],
+    "sv": ["Fel: okänd stad", "Ett fel uppstod", "Filen hittades inte"],
+    "da": ["Fejl: ukendt by", "Der opstod en fejl", "Filen blev ikke fundet", "Brukeren finnes ikke"],
+    "cs": ["Chyba: neznámé město", "Došlo k chybě", "Soubor nebyl nalezen"],
+    "uk": ["Помилка: невідоме місто", "Сталася помилка", "Файл не знайдено"],
+    "vi": ["Lỗi: thành phố không hợp lệ", "Đã xảy ra lỗi", "Tệp không tồn tại"],
+    "id": ["Kesalahan: kota tidak dikenal", "Terjadi kesalahan", "Berkas tidak ditemukan"],
 }  # fmt: skip
 
 QUIET_TEXT = [
@@ -97,7 +105,9 @@ QUIET_TEXT = [
     "错误已修复", "不客气", "De fout is opgelost.", "deleted 0 files", "1000", "true", "", "   ",
     "exitcode: 0 (execution succeeded)\nError: ignored", "My first attempt failed, but the retry worked.",
     "第一次失败，第二次成功了", "Unit 7 was found and does not exist twice", "Pedido entregado",
-    "All tests passed; 0 failed",
+    "All tests passed; 0 failed", "Совпадений не найдено", "검색 결과를 찾을 수 없습니다", "Sonuç bulunamadı",
+    "Inga resultat hittades inte", "Ошибка исправлена.", "Standard Error: 0.3", "✅ Error handling added",
+    "❌ 2 of 10 checks", "Search Results: Error handling in Go", '{"success": true, "content": "No errors found"}',
 ]  # fmt: skip
 
 
@@ -112,6 +122,21 @@ def test_a_tools_own_text_reports_a_failure_in_its_language(language: str, text:
     for wrapped in (text, f"  {text}\n", json.dumps(text), json.dumps({"result": text}, ensure_ascii=False)):
         assert result_facts(wrapped).error == "text"
         assert result_facts(wrapped, is_error=False).error == "text"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "❌ A2A Node Error: Unknown tool: x. Is the node running?", "Search API Error: quota",
+        "⛔ Zugriff Fehler: nein",
+        '{"success": true, "content": "Failed to edit file: the string was not found"}',
+        '{"ok": true, "message": "Error: no such user"}',
+    ],
+)  # fmt: skip
+def test_a_failure_is_seen_behind_a_mark_a_name_or_a_flag_that_is_always_set(text: str) -> None:
+    """What a few words later or beside a flag says that it failed is no success; of a foreign text it says nothing."""
+    assert result_facts(text).error in ("text", "field")
+    assert result_facts(text, foreign_text=True).error == ""
 
 
 @pytest.mark.parametrize("text", QUIET_TEXT, ids=lambda v: v[:50])

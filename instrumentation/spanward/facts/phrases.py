@@ -286,13 +286,80 @@ LANGUAGES: Final[dict[str, Phrases]] = {
         nothing=("結果", "該当", "一致"),
     ),
     "ru": Phrases(
-        labels=("ошибка", "исключение"),
-        openings=("произошла ошибка", "ошибка при ", "не удалось ", "доступ запрещ"),
+        labels=("(?:внутренняя |неизвестная |системная |критическая )?ошибка(?: [а-яё]+){0,3}", "исключение", "сбой"),
+        openings=(
+            "произошла ошибка", "ошибка при ", "не удалось ", "доступ запрещ", "в доступе отказано", "невозможно ",
+            "превышено время ожидания", "неизвестная ошибка", "недостаточно прав", "сервис недоступен",
+        ),
+        short_openings=("неверный ", "неверная ", "неверное ", "недопустим", "некорректн", "отсутствует обязательн"),
+        endings=(
+            " не найден", " не найдена", " не найдено", " не существует", " недоступен", " недоступна", " не удалось",
+            " запрещён", " запрещен",
+        ),
+        nothing=("результат", "совпаден", "ничего"),
     ),
-    "ko": Phrases(labels=("오류", "에러", "예외"), openings=("오류가 발생", "요청에 실패", "접근이 거부")),
+    "ko": Phrases(
+        labels=("[가-힣]{0,8} ?오류", "[가-힣]{0,8} ?에러", "예외", "실패"),
+        openings=("오류가 발생", "요청에 실패", "접근이 거부", "알 수 없는 오류", "권한이 없", "시간이 초과"),
+        endings=(
+            "찾을 수 없습니다", "존재하지 않습니다", "실패했습니다", "오류가 발생했습니다", "유효하지 않습니다",
+            "거부되었습니다", "할 수 없습니다", "초과되었습니다", "올바르지 않습니다",
+        ),
+        nothing=("결과", "일치"),
+    ),
     "pl": Phrases(
-        labels=("błąd", "wyjątek"),
-        openings=("wystąpił błąd", "błąd podczas ", "nie udało się ", "odmowa dostępu"),
+        labels=("błąd(?: [a-ząćęłńóśźż]+){0,3}", "wyjątek"),
+        openings=(
+            "wystąpił błąd", "błąd podczas ", "nie udało się ", "odmowa dostępu", "brak dostępu", "brak uprawnień",
+            "przekroczono czas", "nie można ", "nieznany błąd", "nieoczekiwany błąd",
+        ),
+        short_openings=("nieprawidłow", "niepoprawn", "brak wymagan"),
+        endings=(" nie znaleziono", " nie istnieje", " jest nieprawidłowy", " niedostępny", " niedostępna"),
+        nothing=("wynik", "dopasowa"),
+    ),
+    "tr": Phrases(
+        labels=("(?:[a-zçğıöşü]+ )?hata(?:sı)?", "istisna"),
+        openings=("bir hata oluştu", "hata oluştu", "beklenmeyen bir hata", "erişim reddedildi", "geçersiz "),
+        endings=(" bulunamadı", " mevcut değil", " başarısız oldu", " reddedildi", " zaman aşımına uğradı"),
+        nothing=("sonuç", "eşleşme"),
+    ),
+    "sv": Phrases(
+        labels=("(?:[a-zåäö]+)?fel",),
+        openings=("ett fel uppstod", "ett oväntat fel", "det gick inte att ", "åtkomst nekad"),
+        endings=(" hittades inte", " finns inte", " misslyckades"),
+        nothing=("resultat", "träff"),
+    ),
+    "da": Phrases(
+        labels=("fejl", "feil"),
+        openings=("der opstod en fejl", "det oppstod en feil", "adgang nægtet", "tilgang nektet", "kunne ikke "),
+        endings=(
+            " blev ikke fundet", " findes ikke", " mislykkedes", " ble ikke funnet", " finnes ikke", " mislyktes",
+        ),
+        nothing=("resultat",),
+    ),
+    "cs": Phrases(
+        labels=("(?:[a-zěščřžýáíéúůďťň]+ )?chyba", "výjimka"),
+        openings=("došlo k chybě", "nastala chyba", "nepodařilo se ", "přístup odepřen"),
+        endings=(" nebyl nalezen", " nebyla nalezena", " nebylo nalezeno", " neexistuje"),
+        nothing=("výsled",),
+    ),
+    "uk": Phrases(
+        labels=("помилка(?: [а-яіїєґ]+){0,3}", "виняток"),
+        openings=("сталася помилка", "не вдалося ", "доступ заборонено"),
+        endings=(" не знайдено", " не існує"),
+        nothing=("результат",),
+    ),
+    "vi": Phrases(
+        labels=("lỗi(?: [^\\W\\d_]{1,8}){0,3}",),
+        openings=("đã xảy ra lỗi", "không thể kết nối", "từ chối truy cập"),
+        endings=(" không tồn tại", " thất bại"),
+        nothing=("kết quả",),
+    ),
+    "id": Phrases(
+        labels=("kesalahan", "galat"),
+        openings=("terjadi kesalahan", "gagal ", "akses ditolak"),
+        endings=(" tidak ditemukan", " tidak valid"),
+        nothing=("hasil",),
     ),
 }  # fmt: skip
 
@@ -327,44 +394,3 @@ DENIALS: Final = (
     "sem erro", "nessun errore", "senza errori", "エラーなし",
 )  # fmt: skip
 """Words that take an admission back."""
-
-PAGE_TITLES: Final = (
-    "just a moment", "attention required", "access denied", "access to this page has been denied", "forbidden",
-    "unauthorized", "error", "not found", "page not found", "service unavailable", "bad gateway",
-    "gateway time-out", "too many requests", "security check", "are you a robot", "captcha", "robot check",
-    "human verification", "verify you are human", "pardon our interruption", "sign in", "log in", "login",
-    "blocked", "request rejected", "anmelden", "anmeldung", "iniciar sesión", "se connecter", "connexion",
-    "inloggen", "aanmelden", "bejelentkezés", "zugriff verweigert", "acceso denegado", "accès refusé", "登录",
-    "登錄", "ログイン", "访问被拒绝", "entrar", "accedi",
-)  # fmt: skip
-"""What the title of a block, login or error page says before its first separator, with or without a status."""
-
-PAGE_PHRASES: Final = (
-    "you've been blocked by network security", "sorry, you have been blocked", "you have been blocked",
-    "has been blocked by", "verify you are human", "verify that you are human", "confirm you are human",
-    "confirm you're not a robot", "prove you are not a robot", "are you a robot?", "i'm not a robot",
-    "complete the captcha", "solve the captcha", "complete the security check",
-    "enable javascript and cookies to continue", "checking your browser before accessing",
-    "checking if the site connection is secure", "unusual traffic from your", "automated access to this",
-    "access to this page has been denied", "access to this site has been", "you don't have permission to access",
-    "you do not have permission to access", "please log in to continue", "please sign in to continue",
-    "log in to continue", "sign in to continue", "you must be logged in", "you need to be logged in",
-    "you need to sign in", "please log in to", "please sign in to", "please enable cookies",
-    "performance & security by cloudflare", "request could not be satisfied", "bitte melden sie sich an",
-    "zugriff auf diese seite wurde", "bestätigen sie, dass sie ein mensch", "kein roboter", "inicie sesión para",
-    "inicia sesión para", "verifique que es humano", "no soy un robot", "acceso a esta página",
-    "veuillez vous connecter", "connectez-vous pour", "vérifiez que vous êtes humain", "je ne suis pas un robot",
-    "log in om verder", "meld je aan om", "u moet ingelogd zijn", "ik ben geen robot", "jelentkezzen be a",
-    "a folytatáshoz jelentkezz", "nem vagyok robot", "请先登录", "请登录", "登录后查看", "请完成验证",
-    "请输入验证码", "安全验证", "您的访问被拒绝", "faça login para", "accedi per continuare",
-    "ログインしてください", "ロボットではありません",
-)  # fmt: skip
-"""Sentences of block and login pages. They count in short texts only."""
-
-PAGE_STEMS: Final = (
-    "robot", "captcha", "human", "blocked", "log in", "logged in", "sign in", "permission to access",
-    "access to this", "denied", "unusual traffic", "cookies", "checking ", "security", "could not be satisfied",
-    "meld", "zugriff", "mensch", "sesión", "acceso", "connecte", "humain", "ingelogd", "jelentkez", "登录", "验证",
-    "访问", "faça login", "accedi ", "ログイン", "ロボット",
-)  # fmt: skip
-"""Each of :data:`PAGE_PHRASES` contains one of these; a text without any of them needs no closer look."""

@@ -53,6 +53,8 @@ _WRAPPERS = frozenset(
     {"result", "output", "content", "text", "response", "message", "detail", "msg", "value", "return"}
 )
 """Names of the only field of an object that merely carries a text."""
+_SMALL: Final = 4
+"""Fields of an object that carries little more than a text."""
 
 
 def says_nothing(value: object) -> bool:
@@ -76,7 +78,7 @@ def of_result(value: Any, text: str, *, is_json: bool, foreign: bool) -> Sign:
         if isinstance(inner, Sign):
             return inner
         if inner is None:
-            return _of_object(value) if isinstance(value, dict) else _of_list(value)
+            return _of_object(value, foreign) if isinstance(value, dict) else _of_list(value)
         text = inner
         value, is_json = loads(inner)
     return WELL
@@ -103,7 +105,7 @@ def _of_text(text: str, foreign: bool) -> Sign:
     return Sign("page", "page", status_in(text[:TAIL])) if is_block_page(text) else WELL
 
 
-def _of_object(value: dict[Any, Any]) -> Sign:
+def _of_object(value: dict[Any, Any], foreign: bool) -> Sign:
     if not (value.keys() & _LOOKED_AT):
         return WELL
     status = _status_number(value)
@@ -121,6 +123,16 @@ def _of_object(value: dict[Any, Any]) -> Sign:
     if status is not None or stated.lower() in _BAD_STATUS or (value.get("type") == "error" and "message" in value):
         return Sign("status", message_of(value), status, _exit_code(value))
     code = _exit_code(value)
+    if (
+        code is None
+        and not foreign
+        and len(value) <= _SMALL
+        and (value.get("success") is True or value.get("ok") is True)
+    ):
+        # A flag that is always set, beside a text that says otherwise.
+        said = next((value[name] for name in _WRAPPERS & value.keys() if isinstance(value[name], str)), "")
+        if said and is_error_text(said):
+            return Sign("text", said, status_in(said))
     return Sign("exit_code" if code else "", message_of(value) if code else "", None, code)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from spanward.facts.phrases import LANGUAGES, NO_ERROR, PAGE_PHRASES, PAGE_STEMS, PAGE_TITLES
+from spanward.facts.page_phrases import PAGE_PHRASES, PAGE_STEMS, PAGE_TITLES
+from spanward.facts.phrases import LANGUAGES, NO_ERROR
 
 HEAD: Final = 2_000
 TAIL: Final = 1_000
@@ -33,6 +34,12 @@ _LABEL = re.compile(
 )
 # In the text's own case: "TypeError:" is a class, "terror:" is a word.
 _CLASS_LABEL = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,60}\.){0,6}[A-Za-z0-9_]{0,60}(?:Error|Exception)" + _AFTER_LABEL)
+# "Search API Error: ...", and what is marked as a failure and says so a few words later.
+_NAMED_LABEL = re.compile(r"(?:[A-Z][\w.-]{0,30} ){1,4}(?:Error|Exception|Failure)" + _AFTER_LABEL)
+_FAILURE_MARKS: Final = "❌⛔🚫✗✘🔴❗‼"
+_MARKED_LABEL = re.compile(rf"[\w .'()-]{{0,60}}?(?:{_LABEL.pattern})")
+_NAMED: Final = 500
+"""Up to this length a name before the label counts."""
 _NUMBER_AFTER_LABEL = re.compile(r"[±~]?-?[0-9]+(?:[.,][0-9]+)? ?%|[±~]?-?[0-9]+[.,][0-9]+")
 
 
@@ -102,8 +109,10 @@ def is_error_text(text: str) -> bool:
         return True
     start = head.lstrip(_DECORATION)
     label = _CLASS_LABEL.match(stripped[:HEAD].lstrip(_DECORATION)) or _LABEL.match(start)
+    if label is None and length <= _NAMED:
+        label = _NAMED_LABEL.match(stripped) or (_MARKED_LABEL.match(start) if stripped[:1] in _FAILURE_MARKS else None)
     if label:
-        return not _says_none(start[label.end() :])
+        return not _says_none(start[label.end() :] if label.re is not _NAMED_LABEL else stripped[label.end() :].lower())
     if length > LONG:
         return False
     if start.startswith(_OPENINGS.get(start[:1], ())) or _NUMBERED_OPENING.match(start):
