@@ -5,28 +5,28 @@ Everything here is a function of the ordered steps alone. Each step costs O(1); 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Protocol, Self
 
+from spanward_detector.effects import Effects
 from spanward_detector.model import Kind, Step
-from spanward_detector.naming import is_pending, is_polling, lasting, may_write
+from spanward_detector.naming import may_write
 from spanward_detector.outcome import Outcome
 from spanward_detector.ranges import Ranges
+from spanward_detector.sameness import command_of, same_but_for_clocks
 from spanward_detector.streaks import Failed, Streak
 from spanward_detector.text.goal import Goal
 from spanward_detector.text.heard import Heard
+from spanward_detector.tracks import Key, Track, push
+from spanward_detector.work import Work, runs
 
-ACTS: Final = 64
-"""Acts of one track that are looked back on: enough for three rounds of the longest cycle."""
 LANES: Final = 64
 """Agents within one run that are told apart; the one unheard for longest is forgotten."""
 TOOLS: Final = 256
 """Tools of a run of which durations and the like are kept."""
 JSON_COUNTED: Final = 64
 """JSON results in a row that are counted."""
-EFFECTS: Final = 256
-"""Calls with effects that are remembered against their repetition."""
+_PROMISES: Final = frozenset({"announced", "standby"})
 
 
 class Notes(Protocol):
@@ -34,64 +34,6 @@ class Notes(Protocol):
 
     def copy(self) -> Self:
         """An independent copy; it is taken every few dozen steps."""
-
-
-class Act(NamedTuple):
-    """One thing an agent did, as far as repetition is concerned.
-
-    Attributes:
-        key: equal for the same call with the same end.
-        action: tool, model or decision name.
-        span_id: of the step.
-        start_ns: of the step.
-        end_ns: of the step.
-        interval_ns: from the start of the act before, without the time that the model took in between.
-        signature: class of its error, "" when it worked.
-        known: 2 when both arguments and end are known, 1 for one of them, 0 for a mere name.
-        polling: it asks how something is coming along.
-    """
-
-    key: Hashable
-    action: str
-    span_id: str
-    start_ns: int
-    end_ns: int
-    interval_ns: int
-    signature: str
-    known: int
-    polling: bool
-
-
-_act: Final = tuple.__new__
-"""Makes an :class:`Act` from its fields in order, in half the time: there is one for each step."""
-
-
-@dataclass(slots=True)
-class Track:
-    """The last acts of one kind, oldest first, with how often each key is among them."""
-
-    acts: list[Act] = field(default_factory=list)
-    counts: dict[Hashable, int] = field(default_factory=dict)
-
-    def push(self, act: Act) -> int:
-        """Take an act in; returns how often its like is here now."""
-        acts, counts = self.acts, self.counts
-        acts.append(act)
-        if len(acts) > ACTS:
-            left = acts.pop(0).key
-            if (others := counts[left] - 1) > 0:
-                counts[left] = others
-            else:
-                del counts[left]
-        counts[act.key] = seen = counts.get(act.key, 0) + 1
-        return seen
-
-    def clear(self) -> None:
-        self.acts.clear()
-        self.counts.clear()
-
-    def copy(self) -> Track:
-        return Track(self.acts.copy(), self.counts.copy())
 
 
 @dataclass(slots=True)
@@ -113,6 +55,7 @@ class Lane:
         tools: its tool calls.
         models: its failed model calls since one worked.
         decisions: its decisions, where something is known of them.
+        promises: its last answers, as far as they announce something or wait and call nothing.
         tool_errors: failed tool calls in a row.
         model_errors: failed model calls in a row.
         open_failures: tool failures with no success since, by tool.
@@ -127,11 +70,13 @@ class Lane:
         goal: what its model was asked at first.
         stale_pages: ranges in a row that had been read before.
         paging: the last tool call read a range.
+        said: result of the last tool call.
     """
 
     tools: Track = field(default_factory=Track)
     models: Track = field(default_factory=Track)
     decisions: Track = field(default_factory=Track)
+    promises: Track = field(default_factory=Track)
     tool_errors: Streak = field(default_factory=Streak)
     model_errors: Streak = field(default_factory=Streak)
     open_failures: dict[str, Failed] = field(default_factory=dict)
@@ -146,6 +91,7 @@ class Lane:
     goal: Goal = field(default_factory=Goal)
     stale_pages: int = 0
     paging: bool = False
+    said: str | None = None
 
     def copy(self) -> Lane:
         return replace(
@@ -153,6 +99,7 @@ class Lane:
             tools=self.tools.copy(),
             models=self.models.copy(),
             decisions=self.decisions.copy(),
+            promises=self.promises.copy(),
             tool_errors=replace(self.tool_errors),
             model_errors=replace(self.model_errors),
             open_failures=self.open_failures.copy(),
@@ -191,11 +138,12 @@ class Memory:
         tools: by tool name.
         before: what was normal for the current step's tool before it.
         strayed: the current step's tool returned text, and JSON before.
-        effects: calls with effects, by tool and arguments → span id and outcome of the last one.
-        repeated: the last one like the current step, where that has effects.
+        effects: what its calls have left behind.
         acted: a tool was called, by any agent of the run.
+        last_tool: name of the last tool that was called, if it worked.
         asked: tool calls that models asked for.
         wrote: a tool was called that may have had an effect.
+        work: what its steps show of its work.
         heard: what the agents have been given so far.
         notes: of detectors of third parties, by detector name.
     """
@@ -209,11 +157,12 @@ class Memory:
     tools: dict[str, ToolStats] = field(default_factory=dict)
     before: ToolStats = NOTHING_KNOWN
     strayed: bool = False
-    effects: dict[tuple[str, str], tuple[str, Outcome]] = field(default_factory=dict)
-    repeated: tuple[str, Outcome] | None = None
+    effects: Effects = field(default_factory=Effects)
     acted: bool = False
+    last_tool: str = ""
     asked: int = 0
     wrote: bool = False
+    work: Work = field(default_factory=Work)
     heard: Heard = field(default_factory=Heard)
     notes: dict[str, Notes] = field(default_factory=dict)
 
@@ -223,6 +172,7 @@ class Memory:
             lanes={name: lane.copy() for name, lane in self.lanes.items()},
             tools=self.tools.copy(),
             effects=self.effects.copy(),
+            work=self.work.copy(),
             heard=self.heard.copy(),
             notes={name: notes.copy() for name, notes in self.notes.items()},
         )
@@ -254,23 +204,24 @@ class Memory:
         if step.kind is Kind.VALIDATION and step.extra.get("check") == "cross_check" and step.extra["passed"] is False:
             lane.open_failures[step.action] = Failed(step.action, "silent_error", step.ref.span_id, step.end_ns)
         if step.kind is Kind.DECISION and (step.arguments_digest or step.reason):
-            return _push(lane, lane.decisions, step, (step.action, step.arguments_digest, step.reason), outcome, 2)
+            return push(lane, lane.decisions, step, (step.action, step.arguments_digest, step.reason), outcome, 2)
         return None
 
     def _tool(self, step: Step, lane: Lane, outcome: Outcome) -> Track | None:
         if lane.request is not None:
             lane.request.seen += 1
         if step.extra and step.extra.get("refused"):
-            lane.seen, self.repeated = 0, None
+            lane.seen, self.effects.repeated = 0, None
             return None  # the gate did not make this call
-        self.acted = True
+        self.acted, self.last_tool = True, step.action if not outcome.type else ""
         self.wrote = self.wrote or may_write(step)
+        self.work.take(step, outcome)
         self.heard.tool(step)
         if lane.passed_over:
             lane.passed_over = ()
-        self.repeated = None
+        self.effects.repeated = None
         if step.side_effect != "read":
-            self._effect(step, outcome)
+            self.effects.take(step, outcome)
         action = step.action
         track = lane.tools
         # Without a model call in between, an attempt is the same call again, made by the gate or by a client.
@@ -292,19 +243,30 @@ class Memory:
                 lane.open_failures = left
             self._normal(step, stats)
         arguments = step.arguments_digest or step.arguments or ""
+        if step.arguments is not None and runs(action):
+            arguments = command_of(step.arguments) or arguments
         end = outcome.signature if outcome.type else step.result_digest or step.result or ""
         known = (arguments != "") + (end != "")
         if again:
             lane.model_ns = lane.seen = 0
             return track
-        key = (action, arguments, end, step.reason)
+        key: Key = (action, arguments, end, step.reason)
         last = track.acts[-1] if track.acts else None
+        if (
+            last is not None
+            and last.key != key
+            and last.key[:2] == key[:2]
+            and last.key[3] == key[3]
+            and _no_news(lane.said, step.result)
+        ):
+            key = last.key
+        lane.said = step.result
         if last is not None and last.key == key and step.start_ns < last.end_ns:
             lane.seen = 0  # beside its twin, not after it
             return track
         if step.arguments is not None:
             self._page(lane, action, step.arguments)
-        _push(lane, track, step, key, outcome, known)
+        push(lane, track, step, key, outcome, known)
         lane.revisited = lane.revisited + 1 if known == 2 and lane.seen > 1 else 0
         return track
 
@@ -342,43 +304,18 @@ class Memory:
             asked = step.n_calls or 0
             self.asked += asked
             lane.request = Request(step.ref.span_id, step.ref.trace_id, step.index, asked) if asked else None
-            return None
+            answer = step.answer_facts
+            if asked or step.calls or answer is None or not _PROMISES.intersection(answer.claims):
+                lane.promises.clear()
+                return None
+            # Whoever says three times what comes next, and does nothing, goes round in a circle, too.
+            return push(lane, lane.promises, step, ("", step.answer or answer.size), outcome, 2)
         lane.request = None
         lane.model_errors.failed(step, outcome.signature, step.attempt > 1)
         if outcome.transient:
             return None  # trying again is right
-        return _push(lane, lane.models, step, (step.action, outcome.signature), outcome, 2)
-
-    def _effect(self, step: Step, outcome: Outcome) -> None:
-        arguments = step.arguments_digest or step.arguments
-        if not arguments or not lasting(step):
-            return
-        key = (step.action, arguments)
-        self.repeated = self.effects.get(key)
-        self.effects[key] = (step.ref.span_id, outcome)
-        if len(self.effects) > EFFECTS:
-            del self.effects[next(iter(self.effects))]
+        return push(lane, lane.models, step, (step.action, outcome.signature), outcome, 2)
 
 
-def _push(lane: Lane, track: Track, step: Step, key: Hashable, outcome: Outcome, known: int) -> Track:
-    last = track.acts[-1] if track.acts else None
-    interval = max(0, step.start_ns - last.start_ns - lane.model_ns) if last is not None else 0
-    lane.model_ns = 0
-    polling = is_polling(step.action) or (not outcome.type and step.result is not None and is_pending(step.result))
-    lane.seen = track.push(
-        _act(
-            Act,
-            (
-                key,
-                step.action,
-                step.ref.span_id,
-                step.start_ns,
-                step.end_ns,
-                interval,
-                outcome.signature,
-                known,
-                polling,
-            ),
-        )
-    )
-    return track
+def _no_news(before: str | None, result: str | None) -> bool:
+    return before is not None and result is not None and same_but_for_clocks(before, result)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+import re2
+
 from spanward_detector.model import Step
 
 _POLL_WORDS: Final = frozenset({
@@ -13,6 +15,8 @@ _POLL_WORDS: Final = frozenset({
 _PENDING: Final = frozenset(
     {"running", "pending", "queued", "in progress", "in_progress", "processing", "waiting", "started"}
 )
+_TELLING: Final = 16
+_ANSWER: Final = 4096
 
 
 @lru_cache(maxsize=4096)
@@ -24,6 +28,21 @@ def is_polling(action: str) -> bool:
 def is_pending(result: str) -> bool:
     """True for a result that only says that something is under way."""
     return result[:12].lower() in _PENDING
+
+
+_UNSETTLED: Final = re2.compile(
+    r"(?i)ing\b|pending|queue|wait|progress|running|started|\bnot\b|\bno\b|\bnone\b|incomplete|false|null|active|busy"
+    r"|sync|transit|\bopen\b|scheduled|submitted|accepted|created|\bnew\b|partial|remaining|elapsed|\d ?%"
+    r"|\b\d{1,9} ?(?:/|of) ?\d"
+    r"|läuft|laufend|warte|bearbeitung|ausstehend|en curso|en proceso|pendiente|espera|en cours|en attente|traitement"
+    r"|in corso|attesa|andamento|pendente|aguard|bezig|wacht|behandeling|folyamat|vár|ожида|выполня|обраб|w toku|oczek"
+    r"|进行|处理|等待|排队|未|中$|中[^a-z]|処理|待|実行|진행|대기|처리"
+)
+
+
+def is_unsettled(result: str) -> bool:
+    """Whether an answer to how something is coming along leaves room for another: empty, or it names work under way."""
+    return len(result) < _TELLING or len(result) > _ANSWER or _UNSETTLED.search(result) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -41,8 +60,13 @@ _LASTING: Final = frozenset({
     "betalen", "bestelling", "boeken", "kuldes", "fizetes", "rendeles", "foglalas",
 })  # fmt: skip
 _LOOKING: Final = frozenset(
-    {"get", "list", "search", "find", "read", "fetch", "check", "lookup", "query", "show", "view", "count"}
-)
+    {
+        "get", "list", "search", "find", "read", "fetch", "check", "lookup", "query", "show", "view", "count", "grep",
+        "glob", "ls", "cat", "retrieve", "describe", "inspect", "browse", "examine", "preview", "explain", "leer",
+        "lees", "lesen", "lire", "buscar", "suchen", "zoek", "chercher", "keres", "olvas", "listar", "ler", "leggi",
+        "cerca",
+    }
+)  # fmt: skip
 
 
 _THINKING: Final = frozenset({"think", "thought", "plan", "reflect", "calculate", "calculator", "compute"})
@@ -78,6 +102,25 @@ def may_write(step: Step) -> bool:
 def _sounds_lasting(action: str) -> bool:
     name = words(action)
     return not _LASTING.isdisjoint(name) and _LOOKING.isdisjoint(name)
+
+
+_CREATING: Final = frozenset({
+    "create", "add", "insert", "open", "register", "new", "schedule", "submit", "launch", "start", "provision",
+    "deploy", "trigger", "enqueue", "import", "crear", "registrar", "erstellen", "anlegen", "créer", "criar",
+    "aanmaken",
+})  # fmt: skip
+_SAME_AGAIN: Final = frozenset({
+    "file", "files", "directory", "dir", "folder", "path", "branch", "session", "index", "memory", "label", "tag",
+    "page", "tab", "browser", "url", "app", "window", "todo", "todos", "plan", "cell", "breakpoint", "watch",
+})  # fmt: skip
+"""Making these again with the same arguments leaves one of them, or is how tools for them work."""
+
+
+@lru_cache(maxsize=4096)
+def creates(action: str) -> bool:
+    """True for the name of a tool that makes a record of which there are two when it is called twice."""
+    name = words(action)
+    return not _CREATING.isdisjoint(name) and _LOOKING.isdisjoint(name) and _SAME_AGAIN.isdisjoint(name)
 
 
 def lasting(step: Step) -> bool:

@@ -13,10 +13,11 @@ from typing import Final, Literal
 from spanward_detector.breakers import NO_FLEET, Fleet
 from spanward_detector.directives import RepairLedger
 from spanward_detector.kinship import NOBODY, OURS, REMEMBERED, Kinship, Outside
-from spanward_detector.memory import TOOLS, Lane, Memory, Track
+from spanward_detector.memory import TOOLS, Lane, Memory
 from spanward_detector.model import NUMBERED, Finding, Kind, SpanRef, Step
 from spanward_detector.outcome import PLAIN, WORKED, Outcome, classify
 from spanward_detector.states import State
+from spanward_detector.tracks import Track
 from spanward_detector.window import Node, Window
 
 TRACES: Final = 4096

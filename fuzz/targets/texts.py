@@ -20,10 +20,10 @@ from spanward.facts.reach import touched
 from spanward.facts.scope import Scope
 from spanward.repair import repair_arguments
 from spanward.schema import Schema
-from spanward_detector import codeact, naming, statements
+from spanward_detector import codeact, naming, sameness, statements
 from spanward_detector.normalize import messages as messages_of_models
 from spanward_detector.ranges import Ranges
-from spanward_detector.text import numbers, words
+from spanward_detector.text import numbers, wishes, words
 
 from fuzz import seeds
 from fuzz.mutate import mutate_json
@@ -60,6 +60,16 @@ def _dangers(data: bytes) -> None:
     text = host_text(data)
     in_command(text[:8192])
     in_sql(text[:8192])
+    naming.is_unsettled(text)
+    sameness.command_of(text)
+    sameness.without_fresh_ids(text)
+    sameness.message_of(text)
+    sameness.same_but_for_clocks(text[: len(text) // 2], text[len(text) // 2 :])
+    wishes.wants_gone([text])
+    wishes.wants_all([text])
+    wishes.names([text], text[:40])
+    wishes.asks_back(text)
+    wishes.tells_to_wait(text)
     reach = touched({"path": text, "url": text, "host": text, "table": text, "command": text, "sql": text, "x": [text]})
     Scope.of({"paths": ["/srv"], "hosts": ["example.org"], "tables": ["t"]}).first_outside(reach)
     with suppress(ValueError):

@@ -151,8 +151,8 @@ FACT_ANSWER_SIZE: Final = "spanward.facts.answer.size"
 """Bytes of the answer in UTF-8."""
 FACT_ANSWER_ADMITS: Final = "spanward.facts.answer.admits_failure"
 """True when the model's answer speaks of a failure itself: then it does not ignore one."""
-FACT_ANSWER_CLAIM: Final = "spanward.facts.answer.claim"
-"""What the answer says of the work: one of :data:`CLAIMS`. Absent when it says neither."""
+FACT_ANSWER_CLAIMS: Final = "spanward.facts.answer.claims"
+"""Array, what the answer says of the work: of :data:`CLAIMS`."""
 FACT_CALLS: Final = "spanward.facts.calls"
 """Number of tool calls in the model's reply."""
 FACT_CALLS_UNKNOWN: Final = "spanward.facts.calls.unknown"
@@ -201,9 +201,13 @@ SECRET_KINDS: Final[tuple[SecretKind, ...]] = (
 )  # fmt: skip
 """``payment_card`` is looked for in arguments only."""
 
-Claim = Literal["standby", "done"]
-CLAIMS: Final[tuple[Claim, ...]] = ("standby", "done")
-"""The answer waits to be told what to do; or it says that it has had an effect on the world."""
+Claim = Literal["standby", "announced", "done", "tested", "complete", "written", "reported", "tried"]
+CLAIMS: Final[tuple[Claim, ...]] = (
+    "standby", "announced", "done", "tested", "complete", "written", "reported", "tried",
+)  # fmt: skip
+"""The answer waits to be told what to do; it ends by saying what it does next; it has had an effect on the world; tests
+pass or a build succeeds; all there was to do is done; it wrote a file that it names; something was done, by whomever;
+it tried something, or quotes a tool's error."""
 
 Refusal = Literal[
     "paused", "breaker", "not_allowed", "scope", "schema", "not_approved", "no_run", "detector_away", "internal",

@@ -72,7 +72,7 @@ def test_a_stored_step_comes_back_as_far_as_it_is_stored() -> None:
         step.result_facts, ArgumentsFacts("malformed", ["fences"]), "sha256:1",  # type: ignore[arg-type]
     )  # fmt: skip
     assert (back.arguments, back.service, back.failed, back.http[0].status) == (None, "svc", True, 500)
-    assert model_back.answer_facts == model.answer_facts
+    assert model_back.answer_facts == AnswerFacts(3, False, claims=[])  # type: ignore[arg-type]
     assert model_back.calls == (ToolCall("c1", "search", None, "ok"),)
     assert model_back.n_calls == 1
 

@@ -12,5 +12,6 @@ QUIET = (
     Case("a call and no text", lambda s: s.llm("", calls=[ToolCall("c", "a", "{}", "ok")])),
     Case("content is not recorded", lambda s: s.llm(n_calls=None)),
     Case("cut off", lambda s: s.llm("", finish_reason="length")),
+    Case("the answer was shown", lambda s: (s.tool("render_chart"), s.llm(""))),
     Case("filtered", lambda s: s.llm("", finish_reason="content_filter")),
 )

@@ -63,6 +63,26 @@ FIRES = (
     Case("the same decision for the same reason", lambda s: [s.decision(reason="look again") for _ in range(3)], (3,)),
     Case("names only", lambda s: _blind(s, 4), (8,), "info", mode="observe"),
     Case("by digests alone", lambda s: (setattr(s, "content", False), [s.tool() for _ in range(3)]), (3,), "warning"),
+    Case(
+        "the same command under another title",
+        lambda s: [s.tool("bash", f'{{"description": "try {n}", "command": "echo x"}}', "x") for n in range(3)],
+        (3,),
+    ),
+    Case(
+        "only the clock goes on",
+        lambda s: [s.tool("read_output", result=f"2{n}.5s elapsed (no new output)", took_s=0.1) for n in range(3)],
+        (3,),
+    ),
+    Case(
+        "a status that says it all",
+        lambda s: [s.tool("flight_status", result='{"flight": "LX724", "departure": "14:05"}') for _ in range(3)],
+        (3,),
+    ),
+    Case(
+        "the same announcement, and nothing comes",
+        lambda s: [s.llm("Let me check the configuration file.") for _ in range(3)],
+        (3,),
+    ),
     Case("the policy is stricter", lambda s: [s.tool() for _ in range(2)], (2,), rules={"repeats": 2}),
 )
 QUIET = (
@@ -81,6 +101,18 @@ QUIET = (
     Case(
         "moving files",
         lambda s: [s.tool(n, arguments=f'{{"f": {i}}}', result="ok") for i in range(4) for n in ("a", "b", "c")],
+    ),
+    Case(
+        "announcements with calls in between",
+        lambda s: [(s.llm("Let me check."), s.tool("read", f'{{"n": {n}}}'), s.llm("Read it.")) for n in range(4)],
+    ),
+    Case("the same label for each", lambda s: [s.llm("spam") for _ in range(5)]),
+    Case(
+        "as often as was asked for",
+        lambda s: (
+            s.llm(said=(("user", "Roll the dice four times."),)),
+            [s.tool("roll", arguments="{}", result="6") for _ in range(4)],
+        ),
     ),
     Case("another reason each time", lambda s: [s.tool(reason=f"check {n}") for n in range(4)]),
     Case("a model refused for its rate", lambda s: [s.llm(error="RateLimitError") for _ in range(4)]),

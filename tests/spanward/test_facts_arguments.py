@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from spanward.facts import ArgumentsFacts, Schema, answer_facts, arguments_facts
-from spanward.facts.claims import _DONE, _STANDBY, claim_in
+from spanward.facts.claims import _DONE, _STANDBY, claims_in
 from spanward.facts.compute import MARKS
 from spanward.facts.phrases import ADMISSIONS, DENIALS
 from spanward.repair import REPAIRS
@@ -231,7 +231,7 @@ def test_marks_and_alphabets_change_no_fact_of_an_answer(text: str) -> None:
     admits = any(word in lower for word in ADMISSIONS) and any(word in denied for word in ADMISSIONS)
     facts = answer_facts(text)
     if text.strip():
-        assert (facts.admits_failure, facts.claim) == (admits, claim_in(lower))
+        assert (facts.admits_failure, facts.claims) == (admits, claims_in(lower))
 
 
 def test_no_wording_holds_a_typographic_mark() -> None:

@@ -57,7 +57,7 @@ answers = st.builds(
     is_json=optional,
     json_expected=st.booleans(),
     admits_failure=st.booleans(),
-    claim=st.sampled_from(["", *CLAIMS]),
+    claims=st.lists(st.sampled_from(CLAIMS), unique=True).map(tuple),
 )
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 words = st.sampled_from(

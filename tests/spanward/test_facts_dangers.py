@@ -185,7 +185,30 @@ CLAIMED = {
     "メールを送信しました。": "done",
     "The report can be sent tomorrow.": "",
     "I have not sent the report.": "",
-    "The paper has been published in 2020.": "",
+    "The paper has been published in 2020.": "reported",
+    "Chamado registrado com sucesso!": "reported",
+    "The report was written by Ann.": "",
+    "Let me check the logs.": "announced",
+    "Here is what I found:": "announced",
+    "Voy a revisar el archivo.": "announced",
+    "Most megnézem a naplót.": "announced",
+    "Ich prüfe das jetzt. Bitte warten Sie einen Moment.": "announced",
+    "まず設定ファイルを確認します。": "announced",
+    "I'll book it once you confirm.": "",
+    "I'll be happy to help.": "",
+    "Let me know if you need anything else.": "",
+    "All 128 tests pass.": "tested",
+    "Alle Tests sind bestanden.": "tested",
+    "所有测试都通过了。": "tested",
+    "Not all tests pass: 2 fail.": "",
+    "The tests should pass now.": "",
+    "Once all tests pass, the build is green.": "",
+    "All five items are implemented.": "complete",
+    "Todo está terminado.": "complete",
+    "Wrote `weekly.csv` with 2 rows.": "written",
+    "Ich habe die Datei report.csv erstellt.": "written",
+    "已创建了文件 report.md。": "written",
+    "I tried that twice.": "tried",
     "The flight costs $112.": "",
 }
 
@@ -193,7 +216,7 @@ CLAIMED = {
 @pytest.mark.parametrize("text", CLAIMED, ids=lambda text: text.encode("ascii", "ignore").decode()[:32] or "wide")
 def test_what_an_answer_claims(text: str) -> None:
     """It waits, it has done something, or neither; what others did and what could be done is no claim."""
-    assert answer_facts(text).claim == CLAIMED[text]
+    assert answer_facts(text).claims == ((CLAIMED[text],) if CLAIMED[text] else ())
 
 
 def test_what_is_searched_first_is_in_every_stem() -> None:

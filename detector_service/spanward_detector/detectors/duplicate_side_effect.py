@@ -29,7 +29,9 @@ class DuplicateSideEffect:
     """A call that must not be repeated is made again with the same arguments, though the first may have had its effect.
 
     Which calls those are is what the tool states (high risk, a write that is not idempotent), else what its name says
-    (send, pay, book, ...).
+    (send, pay, book, ...). One that creates a record counts where the two results differ, as two new ids do, or where
+    the first call's end is not known. Ids and times that are made anew for each call make no difference; nor do other
+    words, from the third message to the same recipient on that says the same.
 
     Attributes:
         mode: observe or act.
@@ -44,18 +46,21 @@ class DuplicateSideEffect:
 
     def observe(self, step: Step, run: Run) -> Finding | None:
         """See :class:`spanward_detector.detectors.base.Detector`."""
-        before = run.memory.repeated
+        before = run.memory.effects.repeated
         if before is None:
             return None
-        span_id, first = before
+        first = before.outcome
         if _no_effect(first) or _no_effect(run.outcome):
             return None
+        with_what = "to say the same" if before.about else "with the same arguments"
         how = f"that had ended with {first.type}" if first.type else "that had worked"
-        return finding(
+        found = finding(
             self,
             step,
             run,
-            f"{step.action} was called again with the same arguments, after a call {how}",
+            f"{step.action} was called again {with_what}, after a call {how}",
             facts={"first": first.type or "worked"},
-            evidence=(span_id, step.ref.span_id),
+            evidence=(before.span_id, step.ref.span_id),
         )
+        # Other words may be meant: people look at those.
+        return found._replace(mode="observe", severity="warning") if before.about else found

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from spanward_detector.detectors.base import On, finding
 from spanward_detector.failures import Mode
 from spanward_detector.model import Finding, Kind, Step
+from spanward_detector.naming import words
 
 if TYPE_CHECKING:
     from spanward_detector.run import Run
 
 
+_SHOWS: Final = frozenset({
+    "render", "show", "display", "present", "chart", "plot", "widget", "card", "form", "reply", "respond", "answer",
+    "finish", "submit", "complete", "done", "end", "say", "speak", "send", "message",
+})  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _shows(action: str) -> bool:
+    """True for the name of a tool that gives the user the answer."""
+    return not words(action).isdisjoint(_SHOWS)
+
+
 @dataclass(frozen=True, slots=True)
 class EmptyOutput:
     """No text and no call, from a model call that ended well and was not cut off or filtered.
+
+    After a tool that shows or sends the user something there is nothing left to say.
 
     Attributes:
         mode: observe or act.
@@ -37,6 +53,6 @@ class EmptyOutput:
             nothing = answer.empty
         else:  # content is recorded, and there is none
             nothing = step.n_calls == 0 and not step.finish_reason and not step.output_tokens
-        if not nothing:
+        if not nothing or _shows(run.memory.last_tool):
             return None
         return finding(self, step, run, f"{step.action} answered nothing", facts={"output_tokens": step.output_tokens})

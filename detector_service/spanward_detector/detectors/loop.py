@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from spanward_detector.detectors.base import On, finding
 from spanward_detector.failures import Mode, Severity
-from spanward_detector.memory import Act
 from spanward_detector.model import Finding, Kind, Step
 from spanward_detector.text.times import asked_times
+from spanward_detector.tracks import Act
 
 if TYPE_CHECKING:
     from spanward_detector.run import Run
@@ -80,7 +80,7 @@ class Loop:
             rounds = _rounds(acts, period)
             if rounds < needed or (period > 1 and any(act.polling for act in acts[-period:])):
                 continue
-            if rounds <= asked_times(lane.goal.request):
+            if rounds <= max(map(asked_times, (*run.memory.heard.requests, lane.goal.request))):
                 return None  # it is what the user wants
             if waiting(acts[-period * needed :], self.close_s, self.patient_s):
                 return None

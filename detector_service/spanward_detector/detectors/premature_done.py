@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from spanward_detector.codeact import FINAL_ANSWER
 from spanward_detector.detectors.base import On, finding
 from spanward_detector.failures import Mode
 from spanward_detector.model import Finding, Kind, Step
+from spanward_detector.text.wishes import asks_back, tells_to_wait
 from spanward_detector.text.words import subject
 
 if TYPE_CHECKING:
@@ -16,21 +19,26 @@ if TYPE_CHECKING:
 
 _TASK: Final = 3
 """Words that carry a subject, from which on what the user said is a task."""
-_TO_WAIT: Final = re.compile(
-    r"\b(?:wait|hold on|not yet|until i|are you ready|when i say|standby|stand by|warte|noch nicht|bist du bereit"
-    r"|espera|todavía no|attends|pas encore|wacht|nog niet|várj)\b|等|待っ|기다",
-    re.IGNORECASE,
+_FAULT: Final = re.compile(
+    r"error|exception|fail|traceback|fehler|erreur|fout|hiba|错误|失败|エラー|오류|ошибк", re.IGNORECASE
 )
+_FILE: Final = re.compile(r"[\w./~\\-]{0,120}\w\.[A-Za-z][A-Za-z\d]{0,4}\b")
+_READ: Final = 4096
+_NAME: Final = 4
+"""Letters of a tool's name that is told from a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrematureDone:
-    """The last answer waits for work though no tool was ever called, or tells of an effect that no call can have had.
+    """The last answer waits for work though no tool was ever called, or tells of work that no step can have done.
 
-    Effects are what is sent, booked, paid, deleted, published and the like.
+    It ends by saying what it does next, and nothing follows; it tells of an effect (what is sent, booked, paid,
+    deleted, published), of a file written, of tests that pass or of attempts where no call can have been that; it says
+    that tests pass or that a build succeeds where the last one failed, or that all is done while the list of tasks
+    shows some that are not; or it writes down a call of a tool as text.
 
-    Which calls those are is what the tools state, else what their names say: a tool that may write excuses every claim.
-    An answer that speaks of a failure claims nothing.
+    Which calls those are is what the tools state, else what their names say: a tool that may write excuses every claim
+    of an effect, one that may run something every claim of a test. An answer that speaks of a failure claims nothing.
 
     Attributes:
         mode: observe or act.
@@ -45,24 +53,92 @@ class PrematureDone:
 
     def observe(self, step: Step, run: Run) -> Finding | None:
         """See :class:`spanward_detector.detectors.base.Detector`."""
-        answer, memory = step.answer_facts, run.memory
-        if answer is None or not answer.claim or run.outcome.type or not _final(step):
+        answer = step.answer_facts
+        if answer is None or run.outcome.type or not _final(step):
             return None
-        idle = not memory.acted and not memory.asked
-        if answer.claim == "standby":
-            if not idle or not _has_task(step) or _goes_on(step):
-                return None
-            message = "the answer waits to be told what to do, and nothing was done"
-        else:
-            # Without tool spans nobody knows what the calls that were asked for did.
-            looked = memory.acted and not memory.wrote
-            declared = bool(step.declared_tools or run.declared)
-            if answer.admits_failure or not (looked or (idle and declared)) or _goes_on(step):
-                return None
-            message = "the answer says that something was done, and no step could have done it"
-        return finding(
-            self, step, run, message, severity="warning", facts={"claim": answer.claim, "count": memory.steps}
-        )
+        if step.answer and (tool := _written_call(step, run)):
+            return self._found(step, run, f"the answer writes a call of {tool} as text, and makes none", "as_text")
+        for claim in answer.claims:
+            if (message := _UNFOUNDED[claim](step, run)) and (claim in _WORDS_ALONE or not answer.admits_failure):
+                return self._found(step, run, message, claim)
+        return None
+
+    def _found(self, step: Step, run: Run, message: str, claim: str) -> Finding:
+        return finding(self, step, run, message, severity="warning", facts={"claim": claim, "count": run.memory.steps})
+
+
+def _idle(run: Run) -> bool:
+    return not run.memory.acted and not run.memory.asked
+
+
+def _waits(step: Step, run: Run) -> str:
+    if not _idle(run) or not _has_task(step) or _turns(step) > 1:
+        return ""
+    return "the answer waits to be told what to do, and nothing was done"
+
+
+def _announces(step: Step, run: Run) -> str:
+    # A plain model without tools can do nothing else than say so.
+    if not (run.memory.acted or step.declared_tools or run.declared or _has_task(step)):
+        return ""
+    return "the answer says what comes next, and nothing comes"
+
+
+def _could_not(step: Step, run: Run, *, did: bool) -> bool:
+    """No call can have done it. Without tool spans nobody knows what the calls that were asked for did."""
+    looked = run.memory.acted and not did
+    return (looked or (_idle(run) and bool(step.declared_tools or run.declared))) and not _goes_on(step)
+
+
+def _done(step: Step, run: Run) -> str:
+    unfounded = _could_not(step, run, did=run.memory.wrote)
+    return "the answer says that something was done, and no step could have done it" if unfounded else ""
+
+
+def _reported(step: Step, run: Run) -> str:
+    """Told without saying whose deed it was: only where the user wanted it done, and no page can have told of it."""
+    wanted = _last_request(step)
+    if not wanted or asks_back(wanted) or not _could_not(step, run, did=run.memory.wrote):
+        return ""
+    if not _idle(run):
+        files = {found.rpartition("/")[2] for found in _FILE.findall((step.answer or "")[:_READ])}
+        if not any(file in wanted for file in files):
+            return ""
+    return "the answer says that something was done, and no step could have done it"
+
+
+def _tried(step: Step, run: Run) -> str:
+    wanted = _last_request(step)
+    if not wanted or _FAULT.search(wanted[:_READ]) or not _idle(run) or not (step.declared_tools or run.declared):
+        return ""
+    return "" if _goes_on(step) else "the answer tells of an attempt, and none was made"
+
+
+def _tested(step: Step, run: Run) -> str:
+    work = run.memory.work
+    if work.check == "failed":
+        return "the answer says that it passes, and the last check failed"
+    return "the answer says that it passes, and no step checked it" if _could_not(step, run, did=work.ran) else ""
+
+
+def _complete(_: Step, run: Run) -> str:
+    left = run.memory.work.left
+    return f"the answer says that all is done, and {left} of its tasks are not" if left else ""
+
+
+_UNFOUNDED: Final[Mapping[str, Callable[[Step, Run], str]]] = {
+    "standby": _waits,
+    "announced": _announces,
+    "done": _done,
+    "written": _done,
+    "tested": _tested,
+    "complete": _complete,
+    "reported": _reported,
+    "tried": _tried,
+}
+"""What speaks against a claim, by claim; "" when nothing does."""
+_WORDS_ALONE: Final = frozenset({"standby", "announced", "tried"})
+"""Claims that speaking of a failure does not take back."""
 
 
 def _final(step: Step) -> bool:
@@ -74,9 +150,38 @@ def _has_task(step: Step) -> bool:
     users = [text for role, text in step.said if role == "user"]
     if not users:
         return True
-    return len(subject(users[-1])) >= _TASK and _TO_WAIT.search(users[-1][:2000]) is None
+    return len(subject(users[-1])) >= _TASK and not tells_to_wait(users[-1])
+
+
+def _turns(step: Step) -> int:
+    return sum(role == "user" for role, _ in step.said)
+
+
+def _last_request(step: Step) -> str:
+    return next((text for role, text in reversed(step.said) if role == "user"), "")
 
 
 def _goes_on(step: Step) -> bool:
-    """The user has spoken more than once: it may be their turn, and what is said may have been done before."""
-    return sum(role == "user" for role, _ in step.said) > 1
+    """The user has spoken more than once, and what is said now may have been done or told before."""
+    if _turns(step) <= 1:
+        return False
+    last = _last_request(step)
+    return bool(step.extra.get("called_before")) or len(subject(last)) < _TASK or asks_back(last)
+
+
+def _written_call(step: Step, run: Run) -> str:
+    """The declared tool that the answer calls by writing it down; "" for none, and where agents act by code."""
+    tools = step.declared_tools or run.declared
+    text = (step.answer or "")[:_READ]
+    if not tools or FINAL_ANSWER in run.declared or not ("(" in text or '"name"' in text or "<" in text):
+        return ""
+    for name in tools:
+        if len(name) >= _NAME and name in text:
+            written = re.escape(name)
+            if re.search(
+                rf"(?m)^[\s`>*-]{{0,8}}{written}\((?:\s*\w+\s*=|\s*[\"'{{])|<(?:function=)?{written}[\s>]"
+                rf"|\"(?:name|tool|function|action)\"\s*:\s*\"{written}\"",
+                text,
+            ):
+                return name
+    return ""

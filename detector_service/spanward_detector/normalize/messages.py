@@ -272,6 +272,12 @@ def said(messages: Iterable[Message]) -> tuple[tuple[str, str], ...]:
     return tuple(found if len(found) <= _MOST_SAID else [*found[:2], *found[2 - _MOST_SAID :]])
 
 
+def called_before(messages: Sequence[Message]) -> bool:
+    """Whether tools were called before the user spoke last: what is told of now may have been done then."""
+    last = max((n for n, message in enumerate(messages) if message.role == "user"), default=0)
+    return any(message.calls or message.role == "tool" for message in messages[:last])
+
+
 @lru_cache(maxsize=2048)
 def _shared(text: str) -> str:
     """The same object for the same text: requests repeat what was said before, and steps are kept."""

@@ -16,7 +16,7 @@ from spanward_detector.model import Kind, SpanRef, Step, ToolCall
 from spanward_detector.normalize import messages as msg
 from spanward_detector.normalize.context import MAX_PER_TRACE, AgentNote, TraceContext
 from spanward_detector.normalize.messages import Message
-from spanward_detector.normalize.processes import exit_code_of
+from spanward_detector.normalize.processes import EXIT_CODE, exit_code_of
 
 STATUS_OK: Final = 1
 STATUS_ERROR: Final = 2
@@ -181,6 +181,8 @@ def to_steps(span: RawSpan, ctx: TraceContext, dialect: str, reading: Reading) -
     if reading.conversation_id:
         ctx.conversation_id = reading.conversation_id
     if reading.kind is Kind.TOOL:
+        if span.attrs.int(EXIT_CODE):
+            step.extra = {**step.extra, "exit_code": span.attrs.int(EXIT_CODE)}
         _tool(step, ctx, reading, exit_code_of(span, reading.arguments, reading.result))
     elif reading.kind is Kind.LLM:
         return _llm(step, ctx, reading)
@@ -315,7 +317,7 @@ def set_reply(
     texts = [message.text for message in found if message.text]
     if texts or (found and content and not calls):
         step.answer = texts[-1] if texts else ""
-        step.answer_facts = answer_facts(step.answer, json_expected=json_expected and not calls)
+        step.answer_facts = answer_facts(step.answer, json_expected=json_expected and not calls, last=not calls)
 
 
 def set_request(
@@ -347,6 +349,8 @@ def set_request(
     step.tool_messages = msg.tool_messages(request)
     step.said = (*((("system", system),) if system else ()), *msg.said(request))
     extra = dict(step.extra)
+    if msg.called_before(request):
+        extra["called_before"] = True
     if len(request) <= _MAX_HISTORY:
         extra["history"] = tuple(msg.digest(message) for message in request)
         if reply:

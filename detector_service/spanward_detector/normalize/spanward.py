@@ -37,7 +37,7 @@ _TYPES: Final[Mapping[str, type]] = {
             sc.FACT_RESULT_ERROR, sc.FACT_RESULT_SCHEMA, sc.FACT_RESULT_SIGNATURE,
             sc.FACT_ARGUMENTS_FORM, sc.FACT_ARGUMENTS_SCHEMA, sc.GATE_REFUSED, sc.APPROVAL_OF,
             sc.GATE_OUTSIDE, sc.CHECK_KIND, sc.CHECK_REASON,
-            sc.FACT_RESULT_INJECTION, sc.FACT_RESULT_SECRET, sc.FACT_ARGUMENTS_SECRET, sc.FACT_ANSWER_CLAIM,
+            sc.FACT_RESULT_INJECTION, sc.FACT_RESULT_SECRET, sc.FACT_ARGUMENTS_SECRET,
         ),
         str,
     ),
@@ -226,7 +226,7 @@ def answer_facts_of(values: Values) -> AnswerFacts | None:
         get(sc.FACT_ANSWER_JSON),
         get(sc.FACT_ANSWER_JSON_EXPECTED) is True,
         get(sc.FACT_ANSWER_ADMITS) is True,
-        get(sc.FACT_ANSWER_CLAIM, ""),
+        _strings(get(sc.FACT_ANSWER_CLAIMS)),
     )
 
 
@@ -286,6 +286,8 @@ def _llm(step: Step, values: Values) -> None:
         step.user_input = msg.user_input(request)
         step.tool_messages = msg.tool_messages(request)
         step.said = msg.said(request)
+        if msg.called_before(request):
+            step.extra = {**step.extra, "called_before": True}
     step.declared_tools = msg.declared(get(sc.TOOL_DEFINITIONS))
 
 

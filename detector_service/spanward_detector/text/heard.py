@@ -14,6 +14,7 @@ CAP: Final = 65_536
 LONGEST: Final = 32_768
 """Characters of one text that are kept."""
 _TEXTS: Final = 512
+_REQUESTS: Final = 8
 _CUTS: Final = (
     "[cut ", "[truncated", "<truncated", "(truncated", "…truncated", "... truncated", "[...]", "[…]", "<omitted",
 )  # fmt: skip
@@ -31,10 +32,12 @@ class Heard:
     Attributes:
         asked: what somebody asked for is among them.
         returned: tools' results among them.
+        requests: what people said to the agent that was asked last, latest at the end.
     """
 
     asked: bool = False
     returned: int = 0
+    requests: tuple[str, ...] = ()
     _texts: dict[int, str] = field(default_factory=dict)
     _size: int = 0
     _latest: str | None = None  # the result of the step at hand: nothing in its arguments can come from it
@@ -70,9 +73,13 @@ class Heard:
     def model(self, step: Step) -> None:
         """Take in what a model was told."""
         self._settle()
+        requests = []
         for role, text in step.said:
-            self.asked = self.asked or role == "user"
+            if role == "user":
+                requests.append(text)
             self._keep(text)
+        if requests:
+            self.asked, self.requests = True, tuple(requests[-_REQUESTS:])
         for _, text in step.tool_messages:
             self._keep(text)
 
@@ -88,6 +95,10 @@ class Heard:
             return False
         escaped = json.dumps(value)[1:-1].lower()
         return any(escaped in text.lower() for text in reversed(texts))
+
+    def told(self, words: str) -> bool:
+        """Whether these words stand anywhere in a text."""
+        return any(words in text for text in self._texts.values())
 
     def has_any(self, values: Iterable[str]) -> bool:
         """Whether one of some spellings of a number stands in a text and is not what begins a longer number."""

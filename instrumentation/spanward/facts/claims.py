@@ -1,10 +1,26 @@
 # ruff: noqa: E501 -- lists of words in wide characters
-"""What an answer claims of the work: that it was done, or that it has yet to be told what to do. Languages are data."""
+"""What an answer claims of the work: that it is done, checked or about to be, or that it has yet to be told what to do."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+import string
+from functools import cache
+from typing import Final, NamedTuple
+
+from spanward.facts.claim_words import (
+    ANNOUNCED_IN_ASCII,
+    ANNOUNCES,
+    COMPLETE,
+    HYPOTHETICAL,
+    POSTPONES,
+    REPORTED,
+    TESTED,
+    TRIED,
+    WAITS,
+    WRITTEN,
+)
+from spanward.facts.wording import has_any
 
 _STANDBY: Final = (
     "ready when you are", "standing by", "ready to begin", "ready to start", "ready to proceed", "ready to get started",
@@ -22,7 +38,8 @@ _STANDBY: Final = (
     "estou pronta", "aguardando suas", "aguardo suas", "quando você quiser", "sono pronto", "sono pronta",
     "in attesa di", "quando vuoi",
     # nl, hu, pl, ru
-    "ik ben klaar om", "klaar wanneer", "ik wacht op", "laat het me weten wanneer", "készen állok", "várom az utasít",
+    "ik ben klaar om", "klaar wanneer", "ik wacht op", "laat het me weten wanneer", "laat maar weten wanneer",
+    "laat maar weten als", "klaar om te beginnen", "wanneer ik kan beginnen", "készen állok", "várom az utasít",
     "várok az utasít", "amikor csak", "jestem gotow", "czekam na", "я готов", "жду ваших", "жду дальнейших",
     "ожидаю ваших",
     # zh, ja, ko
@@ -92,28 +109,113 @@ _DONE: Final = tuple(
 have not sent" and "has been published" say something else."""
 _STANDBY_ASCII: Final = tuple(words for words in _STANDBY if words.isascii())
 _DONE_ASCII: Final = tuple((opening, rest) for opening, rest in _DONE if opening.isascii())
+_CLAIMS: Final = (
+    ("tested", TESTED), ("complete", COMPLETE), ("written", WRITTEN), ("reported", REPORTED), ("tried", TRIED),
+)  # fmt: skip
+_STEM: Final = 4
+_APART: Final = dict.fromkeys(map(ord, string.punctuation + string.digits + "¡¿\x1a"), " ")
 _LOOKS: Final = 8
 """Openings of one kind that are looked at."""
+_LAST: Final = 400
+"""Characters at the end of an answer in which its last sentences stand."""
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?=\s|$)|\n|(?<=[。！？])")
+_LED_UP_TO: Final = (":", "\uff1a")
+"""Whoever ends so has more to come."""
 
 
-def claim_in(lower: str) -> str:
-    """What an answer claims: ``standby``, ``done``, or "" for neither. Who waits claims nothing else.
+class _Row(NamedTuple):
+    """One way to make a claim: how one of its words begins, or a word of a script without blanks; and the whole."""
+
+    heads: frozenset[str]
+    wide: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def claims_in(lower: str) -> tuple[str, ...]:
+    """What an answer claims, each of :data:`spanward.semconv.CLAIMS` once. Who claims something else does not wait.
 
     Args:
         lower: both ends of the answer in lower case, apostrophes straight.
-
-    Returns:
-        One of :data:`spanward.semconv.CLAIMS`, or "".
     """
-    waiting, deeds = (_STANDBY_ASCII, _DONE_ASCII) if lower.isascii() else (_STANDBY, _DONE)
-    if len(lower) <= _SHORT:
-        for words in waiting:
-            if words in lower:
-                return "standby"
-    for opening, rest in deeds:
-        if opening in lower and _says(lower, opening, rest):
-            return "done"
-    return ""
+    ascii_only = lower.isascii()
+    waiting, deeds = (_STANDBY_ASCII, _DONE_ASCII) if ascii_only else (_STANDBY, _DONE)
+    found = []
+    if any(opening in lower and _says(lower, opening, rest) for opening, rest in deeds):
+        found.append("done")
+    stems = {word[:_STEM] for word in lower.translate(_APART).split()}
+    for claim, rows in _rows(ascii_only):
+        for heads, wide, pattern in rows:
+            named = not heads.isdisjoint(stems) or (wide and has_any(lower, wide))
+            if named and _states(lower, pattern):
+                found.append(claim)
+                break
+    if "reported" in found and len(found) > 1:
+        found.remove("reported")  # it says whose deed it was
+    if "written" in found and "```" in lower:
+        found.remove("written")  # it stands in the answer itself
+    if not found and len(lower) <= _SHORT and any(words in lower for words in waiting):
+        return ("standby",)
+    return ("announced", *found) if _announces(lower) else tuple(found)
+
+
+@cache
+def _rows(ascii_only: bool) -> tuple[tuple[str, tuple[_Row, ...]], ...]:
+    """Claims with the words and patterns that tell of them; compiled when the first answer comes."""
+    found = []
+    for claim, rows in _CLAIMS:
+        kept = []
+        for words, pattern in rows:
+            possible = tuple(word for word in words if word.isascii()) if ascii_only else words
+            if possible:
+                heads = frozenset(word.translate(_APART).split()[0][:_STEM] for word in possible if not _is_wide(word))
+                wide = tuple(word for word in possible if _is_wide(word))
+                kept.append(_Row(heads, wide, re.compile(pattern, re.MULTILINE)))
+        found.append((claim, tuple(kept)))
+    return tuple(found)
+
+
+def _is_wide(word: str) -> bool:
+    """Of a script that sets no blanks between words."""
+    return any(letter >= "\u2e80" for letter in word)
+
+
+@cache
+def _announcing(ascii_only: bool) -> tuple[re.Pattern[str], ...]:
+    rows = ANNOUNCES[:ANNOUNCED_IN_ASCII] if ascii_only else ANNOUNCES
+    return tuple(re.compile(rf"[^\w#|>\d]{{0,6}}{opening}{rest}") for opening, rest in rows)
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
+def _announces(lower: str) -> bool:
+    """Whether the answer ends by what the speaker does next, without leaving it to the reader."""
+    end = lower[-_LAST:].rstrip(" \t\n*_\x1a")
+    if end.endswith(("```", ">")):
+        return False
+    if end.endswith(_LED_UP_TO):
+        return True
+    patterns = _announcing(end.isascii())
+    sentences = [s for piece in _SENTENCE_END.split(end) if (s := piece.strip(" \t.!。！\x1a*_"))]
+    if sentences and any(words in sentences[-1] for words in WAITS):
+        return "?" not in end
+    return (
+        bool(sentences)
+        and any(p.match(sentences[-1]) for p in patterns)
+        and not _pattern(POSTPONES).search(end[-len(sentences[-1]) - 4 :])
+    )
+
+
+def _states(lower: str, claim: re.Pattern[str]) -> bool:
+    """Whether a claim stands there that its sentence neither denies nor makes a condition."""
+    hypothetical = _pattern(HYPOTHETICAL)
+    for found, _ in zip(claim.finditer(lower), range(_LOOKS), strict=False):
+        begin = max(lower.rfind(mark, 0, found.start()) for mark in (". ", "! ", "? ", "\n", "。")) + 1
+        if hypothetical.search(lower, begin, found.end()) is None:
+            return True
+    return False
 
 
 def _says(lower: str, opening: str, rest: re.Pattern[str]) -> bool:

@@ -9,17 +9,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from spanward.facts.destroyers import RUNNERS, RUNNERS_BY_VERB, SQL_CLIENTS, destroyed_by, overwrites_branch
+
 
 class Destruction(NamedTuple):
     """Something that a command destroys for good.
 
     Attributes:
-        what: rm, git_reset, git_clean, git_checkout, find_delete, disk, drop or delete_all.
-        targets: what it is destroyed, as written; empty = all of the working tree.
+        what: rm, find_delete, disk, git_reset, git_clean, git_checkout, git_push (a branch of others), git_force,
+            database, infrastructure, volumes, drop or delete_all.
+        targets: what is destroyed, as written; empty = all of the working tree.
+        command: that does it, with what is set for it; "" for SQL that no command was given.
     """
 
     what: str
     targets: tuple[str, ...] = ()
+    command: str = ""
 
 
 @dataclass(slots=True)
@@ -36,7 +41,13 @@ _REDIRECTS: Final = frozenset({">", ">>", "<", ">|", "&>", "&>>", "<>", ">&"})
 _PREFIXES: Final = frozenset({
     "sudo", "env", "nohup", "time", "command", "exec", "nice", "doas", "then", "do", "else", "!",
 })  # fmt: skip
-_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "cmd", "powershell", "pwsh"})
+_INNER: Final = frozenset({"-c", "-lc", "/c", "/k", "-command"})
+_WINDOWS: Final = re.compile(
+    r"\b(?:rd|rmdir|del|erase)\s+(?:\S+\s+)?/[a-z]\b|\b(?:remove-item|ri)\b|\b(?:cmd|powershell|pwsh)(?:\.exe)?\s",
+    re.IGNORECASE,
+)
+"""Commands of Windows, where a backslash is no escape."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _FILE_PROGRAMS: Final = frozenset({
     "rm", "rmdir", "cp", "mv", "cat", "touch", "mkdir", "tee", "head", "tail", "less", "more", "ln", "shred",
@@ -68,26 +79,36 @@ def in_command(line: str, cwd: str = "", depth: int = 0) -> Found:
         depth: how many shells it is inside of.
     """
     found = Found()
+    if _WINDOWS.search(line):
+        line = line.replace("\\", "/")
     for command in _commands(line):
         words = _without_prefixes(_redirected(command, cwd, found))
         if not words:
             continue
-        program, rest = words[0].rpartition("/")[2], words[1:]
+        program, rest = words[0].rpartition("/")[2].removesuffix(".exe"), words[1:]
         if program == "cd":
             target = next((w for w in rest if not w.startswith("-")), "~")
             if not _UNKNOWN.search(target):
                 cwd = joined(cwd, target)
             continue
-        if program in _SHELLS and "-c" in rest[:-1] and depth < _NESTED:
-            inner = in_command(rest[rest.index("-c") + 1], cwd, depth + 1)
+        if program.lower() in _SHELLS and depth < _NESTED and (within := _inner(program, rest)):
+            inner = in_command(within, cwd, depth + 1)
             found.paths += inner.paths
             found.urls += inner.urls
             found.destroys += inner.destroys
             continue
         _arguments(program, rest, cwd, found)
         if (lost := _destroyed(program, rest, cwd)) is not None:
-            found.destroys.append(lost)
+            found.destroys.append(lost._replace(command=" ".join(command)))
     return found
+
+
+def _inner(program: str, rest: list[str]) -> str:
+    """What a shell is given to run; "" when that is a file or nothing."""
+    at = next((n for n, word in enumerate(rest[:-1]) if word.lower() in _INNER), None)
+    if at is not None:
+        return rest[at + 1] if program in ("sh", "bash", "zsh", "dash", "ksh") else " ".join(rest[at + 1 :])
+    return " ".join(rest) if program.lower() in ("powershell", "pwsh") else ""
 
 
 def _tokens(line: str) -> list[str]:
@@ -142,7 +163,21 @@ def _without_prefixes(words: list[str]) -> list[str]:
         at += 1
         while at < len(words) and words[at].startswith("-"):
             at += 1
-    return words[at:]
+    return _run_by(words[at:])
+
+
+def _run_by(words: list[str]) -> list[str]:
+    """The words of the program that another one runs, as ``npx`` and ``docker exec`` do."""
+    if words[:1] and words[0] in RUNNERS and len(words) > 1:
+        left = words[1:]
+    elif tuple(words[:2]) in RUNNERS_BY_VERB:
+        left = words[2:]
+    else:
+        return words
+    known = next((n for n, w in enumerate(left) if destroyed_by(w, left[n + 1 :]) or w in SQL_CLIENTS), None)
+    if known is not None:
+        return left[known:]
+    return words
 
 
 def _note(word: str, cwd: str, found: Found) -> None:
@@ -167,6 +202,13 @@ def _arguments(program: str, rest: Sequence[str], cwd: str, found: Found) -> Non
             _note(value, cwd, found)
 
 
+_WINDOWS_DELETES: Final = {"rd": "/s", "rmdir": "/s", "del": "/s", "erase": "/s", "remove-item": "-rec", "ri": "-rec"}
+"""What deletes on Windows, and the switch that makes it take all that is below."""
+_STATEMENTS: Final = frozenset({"drop", "truncate", "delete", "update"})
+_ONTO_DISK: Final = re.compile(r"of=/dev/(?!null\b|zero\b|std|tty|fd/|shm/)")
+_SWITCH: Final = re.compile(r"/[a-zA-Z]")
+
+
 def _plain(words: Sequence[str]) -> list[str]:
     return [word for word in words if not word.startswith("-")]
 
@@ -185,9 +227,23 @@ def _destroyed(program: str, rest: Sequence[str], cwd: str) -> Destruction | Non
                 starts.append(word)
             return Destruction("find_delete", _at(cwd, starts or ["."]))
         return None
-    if program.startswith("mkfs") or (program == "dd" and any(w.startswith("of=/dev/") for w in rest)):
+    if program.startswith("mkfs") or (program == "dd" and any(_ONTO_DISK.match(w) for w in rest)):
         return Destruction("disk", tuple(w.removeprefix("of=") for w in rest if "/dev/" in w))
-    return _by_git(list(rest), cwd) if program == "git" else None
+    if program == "git":
+        return _by_git(list(rest), cwd)
+    program = program.lower()
+    if program in SQL_CLIENTS:
+        return next(iter(in_sql(" ; ".join(rest))[1]), None)
+    if program in _STATEMENTS:  # a line of what a client is given to read
+        return next(iter(in_sql(" ".join((program, *rest)))[1]), None)
+    if program in _WINDOWS_DELETES:
+        wanted = _WINDOWS_DELETES[program]
+        if any(w.lower().startswith(wanted) for w in rest):
+            named = [w for w in rest if not w.startswith("-") and not _SWITCH.fullmatch(w)]
+            return Destruction("rm", _at(cwd, named or ["."]))  # what another command lists, here as a rule
+        return None
+    what = destroyed_by(program, list(rest))
+    return Destruction(what, tuple(w for w in rest if not w.startswith("-"))) if what else None
 
 
 def _by_git(rest: list[str], cwd: str) -> Destruction | None:
@@ -208,13 +264,21 @@ def _by_git(rest: list[str], cwd: str) -> Destruction | None:
     if verb == "checkout" and ("--" in options or "." in options):
         files = options[options.index("--") + 1 :] if "--" in options else ["."]
         return Destruction("git_checkout", _at(cwd, files))
+    if verb == "push" and (branch := overwrites_branch(options)):
+        return Destruction("git_push", (branch,))
+    if verb == "push" and ("-f" in options or "--force" in options):
+        return Destruction("git_force", tuple(_plain(options)[1:]))
     if verb == "restore" and "--staged" not in options and _plain(options):
         return Destruction("git_checkout", _at(cwd, _plain(options)))
     return None
 
 
+_HOME: Final = re.compile(r"(?:\$\{?HOME\}?|\$env:USERPROFILE|%USERPROFILE%)(?=[/\\]|$)", re.IGNORECASE)
+
+
 def _at(cwd: str, words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(joined(cwd, word) for word in words if not _UNKNOWN.search(word))
+    at_home = (_HOME.sub("~", word) for word in words)
+    return tuple(joined(cwd, word) for word in at_home if not _UNKNOWN.search(word))
 
 
 # ------------------------------------------------------------------------------------------------------------------ SQL
@@ -234,8 +298,14 @@ _DEFINED: Final = re.compile(
     re.IGNORECASE,
 )
 _KEYWORDS: Final = frozenset({"select", "set", "values", "where", "lateral", "unnest", "only", "table"})
-_DROPPED: Final = re.compile(r"\b(?:drop\s+(?:table|database|schema)|truncate)\b", re.IGNORECASE)
-_DELETED: Final = re.compile(r"\bdelete\s+from\b(?!.*\bwhere\b)", re.IGNORECASE | re.DOTALL)
+_DROPPED: Final = re.compile(
+    r"\bdrop\s+(?:table|database|schema|keyspace|collection)\b|(?:^|[\"'])\s*truncate\s+(?:table\s+)?[\w\"`\[]",
+    re.IGNORECASE,
+)
+_DELETED: Final = re.compile(
+    r"\b(?:delete\s+from|update\s+[\w.$\"`\[\]]+\s+set)\b(?!.*\b(?:where|limit|join|using)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def in_sql(text: str) -> tuple[tuple[str, ...], tuple[Destruction, ...]]:

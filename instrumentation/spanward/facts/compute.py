@@ -10,7 +10,7 @@ import orjson
 from spanward import relaxed
 from spanward.canonical import canonical_json, canonical_of_parsed, canonical_of_text, digest_of, text_of
 from spanward.facts import signs
-from spanward.facts.claims import claim_in
+from spanward.facts.claims import claims_in
 from spanward.facts.dangers import orders_in, secret_of_arguments, secret_of_result
 from spanward.facts.model import AnswerFacts, ArgumentsFacts, ResultFacts
 from spanward.facts.phrases import ADMISSIONS, DENIALS
@@ -136,12 +136,13 @@ def _of_arguments(text: str, schema: Schema | None) -> ArgumentsFacts:
     return ArgumentsFacts("ok", (), "undeclared:") if schema.undeclared(value) else _WELL
 
 
-def answer_facts(text: str | None, *, json_expected: bool = False) -> AnswerFacts:
+def answer_facts(text: str | None, *, json_expected: bool = False, last: bool = True) -> AnswerFacts:
     """Facts of a model's answer.
 
     Args:
         text: the last text of the reply; None when there is none.
         json_expected: the request asked for JSON.
+        last: the reply calls no tool, so that what it claims counts.
     """
     if not text or text.isspace():
         return AnswerFacts(len(text or ""), True, None, json_expected, False)
@@ -155,7 +156,7 @@ def answer_facts(text: str | None, *, json_expected: bool = False) -> AnswerFact
         is_json=signs.loads(text)[1],
         json_expected=json_expected,
         admits_failure=_admits(lower),
-        claim=claim_in(lower),
+        claims=claims_in(lower) if last else (),
     )
 
 

@@ -76,7 +76,7 @@ class AnswerFacts(NamedTuple):
         is_json: whether it is JSON as a whole; None when empty.
         json_expected: the request asked for JSON.
         admits_failure: it speaks of a failure itself, in one of the known languages.
-        claim: one of :data:`spanward.semconv.CLAIMS`; "" when it claims neither.
+        claims: what it says of the work, of :data:`spanward.semconv.CLAIMS`.
     """
 
     size: int = 0
@@ -84,7 +84,7 @@ class AnswerFacts(NamedTuple):
     is_json: bool | None = None
     json_expected: bool = False
     admits_failure: bool = False
-    claim: str = ""
+    claims: tuple[str, ...] = ()
 
 
 class Facts(NamedTuple):
@@ -139,8 +139,8 @@ def facts_to_attributes(
             out[semconv.FACT_ANSWER_JSON_EXPECTED] = True
         if answer.admits_failure:
             out[semconv.FACT_ANSWER_ADMITS] = True
-        if answer.claim:
-            out[semconv.FACT_ANSWER_CLAIM] = answer.claim
+        if answer.claims:
+            out[semconv.FACT_ANSWER_CLAIMS] = list(answer.claims)
     return out
 
 
@@ -169,10 +169,9 @@ def facts_from_attributes(get: Callable[[str], object]) -> Facts:
             secret=_text(get(semconv.FACT_RESULT_SECRET)),
         )
     if isinstance(form, str):
-        repairs = get(semconv.FACT_ARGUMENTS_REPAIRS)
         arguments = ArgumentsFacts(
             form=form,
-            repairs=tuple(str(name) for name in repairs) if isinstance(repairs, list | tuple) else (),
+            repairs=_texts(get(semconv.FACT_ARGUMENTS_REPAIRS)),
             schema=_text(get(semconv.FACT_ARGUMENTS_SCHEMA)),
             secret=_text(get(semconv.FACT_ARGUMENTS_SECRET)),
         )
@@ -183,7 +182,7 @@ def facts_from_attributes(get: Callable[[str], object]) -> Facts:
             is_json=_bool(get(semconv.FACT_ANSWER_JSON)),
             json_expected=get(semconv.FACT_ANSWER_JSON_EXPECTED) is True,
             admits_failure=get(semconv.FACT_ANSWER_ADMITS) is True,
-            claim=_text(get(semconv.FACT_ANSWER_CLAIM)),
+            claims=_texts(get(semconv.FACT_ANSWER_CLAIMS)),
         )
     return Facts(result, arguments, answer)
 
@@ -194,6 +193,10 @@ def _int(value: object) -> int | None:
 
 def _bool(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
 
 def _text(value: object) -> str:
