@@ -28,6 +28,8 @@ _NUMBER: Final = re.compile(r"(?<![\w.,/:-])\d{1,3}(?:[,.'\u00a0\u202f]\d{3}){1,
                             r"|(?<![\w.,/:-])\d{1,15}(?:[.,]\d{1,4})?(?![\w/:-])")  # fmt: skip
 _YEARS: Final = range(1500, 2200)
 _SMALL: Final = 100
+_LARGE: Final = 10_000
+"""From here on a single figure is worth a note."""
 _GROUP: Final = 3
 
 
@@ -37,8 +39,8 @@ class Ungrounded:
 
     Only in runs that used tools and whose texts are all known. Figures that follow from two others by adding,
     subtracting, multiplying or dividing are given; years and small numbers are not looked at. Less than the thresholds
-    is information. With the extra ``[semantic]`` whole sentences are held against results by meaning, too: see
-    ``docs/semantic.md``.
+    is information: one address, or one figure of five digits. With the extra ``[semantic]`` whole sentences are held
+    against results by meaning, too: see ``docs/semantic.md``.
 
     Attributes:
         mode: observe or act.
@@ -66,9 +68,10 @@ class Ungrounded:
         addresses = sum(not _given(found.rstrip(".,;:!?*_/"), heard) for found in _first(_ADDRESS.findall(text)))
         numbers = [n for n in _first(map(_plain, _NUMBER.findall(_ADDRESS.sub(" ", text)))) if n]
         new = [n for n in numbers if not heard.has_any(spellings(n))]
-        if len(new) >= self.figures:
+        large = any(float(n) >= _LARGE for n in new)
+        if large or len(new) >= self.figures:
             new = [n for n in new if not follows_from(n, heard.texts())]
-        if not addresses and len(new) < self.figures:
+        if not addresses and len(new) < self.figures and not (large and any(float(n) >= _LARGE for n in new)):
             return None
         many = addresses >= self.addresses or (len(new) >= self.figures and len(new) * 2 >= len(numbers))
         severity: Severity = "warning" if many else "info"
