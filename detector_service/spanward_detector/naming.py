@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-import re2
-
 from spanward_detector.model import Step
+from spanward_detector.text.quick import Quick
 
 _POLL_WORDS: Final = frozenset({
     "poll", "polling", "status", "wait", "sleep", "progress", "pending", "await", "monitor", "heartbeat", "ready",
@@ -30,7 +29,7 @@ def is_pending(result: str) -> bool:
     return result[:12].lower() in _PENDING
 
 
-_UNSETTLED: Final = re2.compile(
+_UNSETTLED: Final = Quick(
     r"(?i)ing\b|pending|queue|wait|progress|running|started|\bnot\b|\bno\b|\bnone\b|incomplete|false|null|active|busy"
     r"|sync|transit|\bopen\b|scheduled|submitted|accepted|created|\bnew\b|partial|remaining|elapsed|\d ?%"
     r"|\b\d{1,9} ?(?:/|of) ?\d"

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal
 
-import re2
-
 from spanward_detector.model import Step
 from spanward_detector.naming import words
 from spanward_detector.outcome import Outcome
+from spanward_detector.text.quick import Quick
 
 Role = Literal["looks", "runs", "checks", "lists", ""]
 Check = Literal["passed", "failed", ""]
@@ -31,11 +30,11 @@ _LOOKS: Final = frozenset({
     "lesen", "schreiben", "suchen", "bearbeiten", "bestand", "lees", "schrijf", "zoek", "bewerk", "fájl", "fajl",
     "olvas", "arquivo", "ler", "escrever", "leggi", "scrivi", "cerca",
 })  # fmt: skip
-_IS_CHECK: Final = re2.compile(
+_IS_CHECK: Final = Quick(
     r"(?i)\b(?:tests?|pytest|jest|vitest|mocha|rspec|phpunit|tox|nox|ctest|unittest|lint|eslint|mypy|ruff|tsc|clippy"
     r"|vet|build|make|xcodebuild|gradlew?|mvn|compile|verify|check)\b"
 )
-_FAILED: Final = re2.compile(
+_FAILED: Final = Quick(
     r"(?m)\bFAILED\b|\bBUILD FAIL(?:ED|URE)\b|(?i:\b[1-9]\d{0,5} (?:\w+ )?fail(?:ed|ing|ures?)\b)"
     r"|(?i:\bfail(?:ed|ures|ing)?\s{0,2}[:=]\s{0,2}[1-9])|^not ok \d|\berror TS\d+|\berror\[E\d+\]"
     r"|(?i:\bfound [1-9]\d* errors?\b)|\bnpm ERR!|^make: \*\*\*|(?i:\bcompilation (?:failed|error))"
@@ -43,8 +42,8 @@ _FAILED: Final = re2.compile(
     r"|\b[1-9]\d* (?:fallid[ao]s|fehlgeschlagen|échoués?|mislukt|falhou|falharam|falliti|sikertelen)\b"
     r"|[1-9]\d* ?(?:个)?(?:失败|件失敗|失敗)"
 )
-_LEFT: Final = re2.compile(r"(?i)\"(?:pending|in[_ -]progress|not[_ ]started|todo|open|incomplete|doing)\"|- \[ \]")
-_COUNTED: Final = re2.compile(r"(?i)\b([1-9]\d{0,3}) (?:\w+ )?(?:pending|remaining|open|incomplete|unfinished|left)\b")
+_LEFT: Final = Quick(r"(?i)\"(?:pending|in[_ -]progress|not[_ ]started|todo|open|incomplete|doing)\"|- \[ \]")
+_COUNTED: Final = Quick(r"(?i)\b([1-9]\d{0,3}) (?:\w+ )?(?:pending|remaining|open|incomplete|unfinished|left)\b")
 
 
 @dataclass(slots=True)
@@ -80,7 +79,7 @@ class Work:
     def _list(self, step: Step) -> None:
         given, shown = step.arguments, step.result
         if given is not None:
-            self.left = sum(1 for _ in _LEFT.finditer(given[:_CAP]))
+            self.left = sum(1 for _ in _LEFT.all(given[:_CAP]))
         if shown is not None and not self.left and (counted := _COUNTED.search(shown[:_CAP])) is not None:
             self.left = int(counted[1])
 

@@ -59,7 +59,10 @@ class PrematureDone:
         if step.answer and (tool := _written_call(step, run)):
             return self._found(step, run, f"the answer writes a call of {tool} as text, and makes none", "as_text")
         for claim in answer.claims:
-            if (message := _UNFOUNDED[claim](step, run)) and (claim in _WORDS_ALONE or not answer.admits_failure):
+            against = _UNFOUNDED.get(claim)  # a later release of the gate may know of more
+            if against is None or (answer.admits_failure and claim not in _WORDS_ALONE):
+                continue
+            if message := against(step, run):
                 return self._found(step, run, message, claim)
         return None
 
@@ -78,8 +81,8 @@ def _waits(step: Step, run: Run) -> str:
 
 
 def _announces(step: Step, run: Run) -> str:
-    # A plain model without tools can do nothing else than say so.
-    if not (run.memory.acted or step.declared_tools or run.declared or _has_task(step)):
+    # A plain model without tools, of whose task nothing is known, can do nothing else than say so.
+    if not (run.memory.acted or step.declared_tools or run.declared or (step.said and _has_task(step))):
         return ""
     return "the answer says what comes next, and nothing comes"
 

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
-import re2
 from spanward.facts.allow import Limit, TooDeepError, first_forbidden, read
 from spanward.facts.commands import Destruction, in_command
 from spanward.facts.reach import touched
@@ -20,6 +19,7 @@ from spanward_detector.failures import Mode, Severity
 from spanward_detector.model import Finding, Kind, Step
 from spanward_detector.naming import words
 from spanward_detector.sections import NOTHING, SECTION, ScopePolicy
+from spanward_detector.text.quick import Quick
 from spanward_detector.text.wishes import names, wants_all, wants_gone
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ _SPARE: Final = re.compile(
 )
 """Names of what is there to be thrown away."""
 _LIVE: Final = re.compile(r"(?:^|[^a-z])(?:prod|production|live|customers?)(?:[^a-z]|$)", re.IGNORECASE)
-_DESTROYS: Final = re2.compile(
+_DESTROYS: Final = Quick(
     r"(?i)\b(?:rm|rd|ri|rmdir|del|erase|remove|drop|dropdb|delete|destroy|truncate|update|reset|flush\w*|clean|clear-disk|format"
     r"|git|mkfs|dd|shred|wipefs|blkdiscard|down|downgrade|rollback|prune|terminate-instances|undo|wipe|rb|fresh|refresh|push)\b"
     r"|-delete|accept-data-loss|force-reset|mkfs|remove-item|db:|dropdatabase|deletemany"
