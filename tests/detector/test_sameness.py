@@ -98,7 +98,7 @@ def test_a_place_is_named_when_its_name_stands_on_its_own() -> None:
     asked = ["delete D:\\projects\\old-demo and the link ~/.agent/sessions, then wipe public.customers"]
 
     assert names(asked, "D:/projects/old-demo")
-    assert names(asked, "/home/me/.agent/sessions")
+    assert names(asked, "/srv/me/.agent/sessions")
     assert names(asked, "customers")
     assert not names(asked, "~/.agent")
     assert not names(asked, "D:/")

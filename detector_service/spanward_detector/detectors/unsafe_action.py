@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -10,57 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
 from spanward.facts.allow import Limit, TooDeepError, first_forbidden, read
-from spanward.facts.commands import Destruction, in_command
+from spanward.facts.commands import in_command
 from spanward.facts.reach import touched
 from spanward.facts.scope import Scope
 
+from spanward_detector.destruction import ends_whole, first_at_large, may_destroy, turns_back, unwanted
 from spanward_detector.detectors.base import ACTED, On, finding
 from spanward_detector.failures import Mode, Severity
 from spanward_detector.model import Finding, Kind, Step
 from spanward_detector.naming import words
 from spanward_detector.sections import NOTHING, SECTION, ScopePolicy
-from spanward_detector.text.quick import Quick
-from spanward_detector.text.wishes import names, wants_all, wants_gone
 
 if TYPE_CHECKING:
     from spanward_detector.run import Run
 
 _NO_SCOPE: Final = ScopePolicy()
-_TURNS_BACK: Final = frozenset({"rollback", "restore", "revert", "undo", "checkpoint", "rewind", "reset"})
-_WHOLE: Final = re.compile(
-    r"(?:\./|\.\./)*(?:\.|\.\.|\*|:/|~|~/|~/\*)/?|(?:.*/)?\.git(?:[._-]?(?:bak|backup|old|orig))?/?"
-)
-_SETTINGS: Final = re.compile(
-    r"(?:~|\$HOME|\$\{HOME\}|/home/[^/]+|/root|/Users/[^/]+)"
-    r"/\.(?!(?:cache|npm|yarn|pnpm-store|gradle|m2|cargo|tmp|Trash)\b)[^/*]+/?",
-)
-"""What a person keeps in a home, but for caches that fill again by themselves."""
-_SYSTEM: Final = re.compile(
-    r"/\*?|/(?:etc|usr|bin|sbin|lib|lib64|boot|dev|opt|srv|sys|proc)(?:/.*)?|/(?:var|home|root|users|mnt)/?\*?"
-    r"|/home/[^/]+/?\*?|[A-Za-z]:/*\*?|[A-Za-z]:/(?:windows|program files[^/]*|users(?:/[^/]+)?)(?:/\*?)?",
-    re.IGNORECASE,
-)
-_AT_LARGE: Final = frozenset({"git_reset", "git_clean", "git_push", "disk"})
-_DATA: Final = frozenset({"database", "drop", "delete_all", "infrastructure", "volumes"})
-_TREES: Final = frozenset({"git_reset", "git_clean", "git_checkout"})
-"""What takes everything there is, where a person may have meant one thing."""
-_GENERAL: Final = frozenset({"git_push", "database", "infrastructure", "volumes"})
-"""What people ask for without naming it."""
-_ROUTINE: Final = frozenset({"volumes"})
-"""What developers throw away every day: only where people are known not to have asked for it."""
-_SPARE: Final = re.compile(
-    r"(?:^|[^a-z])(?:te?mp|temporary|tests?|testing|scratch|staging|stg|old|bak|backup|copy|dummy|demo|sample|example|dev"
-    r"|development|local|localhost|127\.0\.0\.1|sandbox|memory|ci)(?:[^a-z]|$)",
-    re.IGNORECASE,
-)
-"""Names of what is there to be thrown away."""
-_LIVE: Final = re.compile(r"(?:^|[^a-z])(?:prod|production|live|customers?)(?:[^a-z]|$)", re.IGNORECASE)
-_DESTROYS: Final = Quick(
-    r"(?i)\b(?:rm|rd|ri|rmdir|del|erase|remove|drop|dropdb|delete|destroy|truncate|update|reset|flush\w*|clean|clear-disk|format"
-    r"|git|mkfs|dd|shred|wipefs|blkdiscard|down|downgrade|rollback|prune|terminate-instances|undo|wipe|rb|fresh|refresh|push)\b"
-    r"|-delete|accept-data-loss|force-reset|mkfs|remove-item|db:|dropdatabase|deletemany"
-)
-"""One of these stands in every command that destroys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +35,12 @@ class UnsafeAction:
     is a warning here, and the model was told. RE2 patterns (``/.../``) it keeps where the agent's process has
     ``google-re2``; those and calls that pass no gate are judged here afterwards. What a call reaches is read from its
     arguments, so it takes content; names of tools do not. Where the gate waits at the model's answer, a tool that is
-    not allowed is found before it is called. Commands that throw away a whole working tree, a home or a system
-    directory are a warning even where nobody states anything; removing single files or build output is not.
+    not allowed is found before it is called.
+
+    Commands that throw away a whole working tree, a home, a system directory, a database, infrastructure or what
+    others have pushed are a warning even where nobody states anything, unless a person asked for it; removing single
+    files, build output, and what is named for tests is not. A tool whose name says that it deletes such a thing is
+    observed where people are known to have asked for something else.
 
     Attributes:
         mode: observe or act.
@@ -109,11 +76,10 @@ class UnsafeAction:
             return self._refused(step, run)
         if self.allowed_tools and step.action not in self.allowed_tools:
             return self._not_listed(step, run, step.action)
-        if self.destructive and _ends_whole(step.action) and not run.outcome.type:
-            asked = run.memory.heard.requests
-            if asked and not wants_gone(asked):
-                message = f"{step.action} destroys what nobody asked to be destroyed"
-                return self._found(step, run, message, "destroys", severity="warning")
+        if self.destructive and ends_whole(step.action) and not run.outcome.type and unwanted(run.memory.heard):
+            message = f"{step.action} destroys what nobody asked to be destroyed"
+            # No more than a name speaks for it.
+            return self._found(step, run, message, "destroys", severity="warning")._replace(mode="observe")
         text = step.arguments
         if text is None:
             return None
@@ -137,11 +103,7 @@ class UnsafeAction:
         )
 
     def _worth_reading(self, step: Step, text: str) -> bool:
-        action = step.action
-        return self.destructive and (
-            (not _only_reads(action) and _DESTROYS.search(text) is not None)
-            or (_turns_back(action) and bool(step.result))
-        )
+        return self.destructive and (may_destroy(step.action, text) or (turns_back(step.action) and bool(step.result)))
 
     def _refused(self, step: Step, run: Run) -> Finding | None:
         refused = step.extra.get("refused")
@@ -187,26 +149,10 @@ class UnsafeAction:
         if not self.destructive or scoped:
             return None
         found = list(touched(given).destroys)
-        if step.result and _turns_back(step.action):
+        if step.result and turns_back(step.action):
             # Such a tool tells what it did to turn the work back.
             found += in_command(step.result[:2048]).destroys
-        if not found:
-            return None
-        asked = run.memory.heard.requests
-        wanted = wants_gone(asked)
-        at_large = next(
-            (
-                d
-                for d in found
-                if (
-                    _at_large(d, step.arguments or "")
-                    or (d.what == "git_force" and run.memory.heard.told("[rejected]"))
-                )
-                and not (wanted and _named(d, asked))
-                and (asked or d.what not in _ROUTINE)
-            ),
-            None,
-        )
+        at_large = first_at_large(found, step.arguments or "", run.memory.heard)
         if at_large is None:
             return None
         message = f"{step.action} destroys more than the run may have made ({at_large.what})"
@@ -221,30 +167,6 @@ class UnsafeAction:
         return finding(self, step, run, message, severity=severity, facts=facts)
 
 
-def _at_large(destruction: Destruction, arguments: str) -> bool:
-    targets = destruction.targets
-    if destruction.what in _AT_LARGE:
-        return True
-    if destruction.what in _DATA:
-        told = destruction.command or arguments
-        return _SPARE.search(told) is None or _LIVE.search(told) is not None
-    if destruction.what == "find_delete":
-        return any(_SYSTEM.fullmatch(t) or t.startswith("~") for t in targets)
-    if destruction.what in ("rm", "git_checkout"):
-        return any(_WHOLE.fullmatch(t) or _SYSTEM.fullmatch(t) or _SETTINGS.fullmatch(t) for t in targets)
-    return False
-
-
-def _named(destruction: Destruction, asked: tuple[str, ...]) -> bool:
-    """Whether a person who wants something gone can have meant this."""
-    if destruction.what in _TREES:
-        return wants_all(asked)
-    if destruction.what in _GENERAL or not destruction.targets:
-        return True
-    bare = destruction.what in ("drop", "delete_all")
-    return any(names(asked, target.rpartition(".")[2] if bare else target) for target in destruction.targets)
-
-
 @lru_cache(maxsize=256)
 def _scope(policy: ScopePolicy) -> Scope:
     return Scope.of(policy.stated())
@@ -253,40 +175,6 @@ def _scope(policy: ScopePolicy) -> Scope:
 @lru_cache(maxsize=1024)
 def _is_shell(action: str) -> bool:
     return not words(action).isdisjoint({"bash", "shell", "sh", "terminal", "command", "exec", "cmd", "run"})
-
-
-_ENDS: Final = frozenset({"delete", "drop", "destroy", "wipe", "purge", "terminate", "truncate", "erase", "flush"})
-_WHOLES: Final = frozenset({
-    "database", "db", "table", "tables", "volume", "cluster", "namespace", "bucket", "project", "repository", "repo",
-    "account", "instance", "environment", "workspace", "server", "disk", "tenant", "organization", "stack", "schema",
-    "collection", "index", "branch",
-})  # fmt: skip
-
-
-@lru_cache(maxsize=1024)
-def _ends_whole(action: str) -> bool:
-    """True for the name of a tool that destroys a whole that others have filled."""
-    name = words(action)
-    return not _ENDS.isdisjoint(name) and not _WHOLES.isdisjoint(name)
-
-
-_READS: Final = frozenset({"search", "read", "get", "list", "fetch", "find", "view", "glob", "grep", "browse"})
-_RUNS: Final = frozenset({
-    "database", "db", "sql", "query", "execute", "exec", "run", "shell", "bash", "terminal", "command", "cmd", "code",
-    "python",
-})  # fmt: skip
-
-
-@lru_cache(maxsize=1024)
-def _only_reads(action: str) -> bool:
-    """True for the name of a tool that reads, and not by running what it is given."""
-    name = words(action)
-    return not name.isdisjoint(_READS) and name.isdisjoint(_RUNS)
-
-
-@lru_cache(maxsize=1024)
-def _turns_back(action: str) -> bool:
-    return not words(action).isdisjoint(_TURNS_BACK)
 
 
 def _has_paths(stated: object) -> bool:

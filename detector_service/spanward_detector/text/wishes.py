@@ -14,19 +14,19 @@ _STEMS: Final = (
     "empty the", "erase", "discard", "throw away", "get rid of", "reset", "revert", "undo", "roll back", "rollback",
     "restore", "start over", "start fresh", "from scratch", "tear down", "teardown", "decommission", "uninstall",
     "truncate", "recreate", "terminate", "force push", "force-push", "overwrite", "reinstall", "prune", "nuke",
-    "format the disk", "format the drive", "shut down",
+    "format the disk", "format the drive", "shut down", "close my", "close the account", "cancel my", "unsubscribe",
     # de, nl
     "lösch", "entfern", "verwirf", "verwerfen", "zurück", "leere ", "abbau", "aufräum", "räum", "verwijder", "wis ",
-    "weggooi", "gooi", "opruim", "ruim", "maak leeg", "herstel",
+    "weggooi", "gooi", "opruim", "ruim", "maak leeg", "herstel", "kündig", "schließ", "opzeg",
     # es, pt, fr, it
     "borra", "elimin", "quita", "descarta", "limpi", "vacía", "vacia", "restablec", "destruy", "apaga", "remova",
     "excluir", "exclua", "limpa", "supprim", "efface", "nettoi", "vide ", "vider", "annule", "réinitialis", "détrui",
-    "cancella", "rimuov", "svuota", "ripristin", "pulisci",
+    "cancella", "rimuov", "cierra", "cerrar", "ferme", "fecha", "encerra", "chiud", "svuota", "ripristin", "pulisci",
     # hu, pl, ru
     "töröl", "törlés", "eltávolít", "ürít", "állítsd vissza", "usuń", "usun", "skasuj", "wyczyść", "удал", "очист",
-    "сброс", "откат", "снеси",
+    "сброс", "откат", "снеси", "закро", "zamkn",
     # zh, ja, ko
-    "删除", "清空", "清除", "重置", "还原", "丢弃", "回滚", "移除", "销毁", "卸载", "削除", "消して", "初期化", "リセット",
+    "删除", "清空", "清除", "重置", "还原", "丢弃", "回滚", "移除", "销毁", "卸载", "注销", "解約", "退会", "탈퇴", "해지", "削除", "消して", "初期化", "リセット",
     "元に戻", "破棄", "삭제", "초기화", "제거", "되돌",
 )  # fmt: skip
 _WISHED: Final = re.compile(
