@@ -44,7 +44,7 @@ def test_findings_and_directives_that_come_and_go(strict: Path) -> None:
     loop, errors, count = (test.rules[name] for name in ("loop", "tool_error", "consecutive_errors"))
 
     assert len(loop.findings["gained"]) == loop.new - loop.old == 1
-    assert errors.new == errors.old == len(errors.findings["changed"]) > 0
+    assert errors.new == errors.old > len(errors.findings["changed"]) > 0  # the first is information in both
     assert count.new == 0
     assert len(count.findings["lost"]) == count.old > 0
     assert {c.new.directive.kind for c in loop.directives["gained"] if c.new and c.new.directive} == {"terminate"}

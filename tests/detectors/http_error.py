@@ -4,12 +4,21 @@ from tests.detectors.script import Case
 
 FIRES = (
     Case(
-        "a failed tool's last request got 503",
-        lambda s: s.tool(error="HTTPStatusError", status=503),
+        "a failed tool's last request got 503, while the gate waits",
+        lambda s: s.tool(error="HTTPStatusError", status=503, held=True),
         (1,),
         "error",
         {"status": 503},
     ),
+    Case("once, and it may pass", lambda s: s.tool(error="HTTPStatusError", status=503), (1,), "info", mode="observe"),
+    Case(
+        "again, so that it does not pass",
+        lambda s: (s.tool(error="KeyError"), s.tool(error="HTTPStatusError", status=503)),
+        (2,),
+        "error",
+    ),
+    Case("an order that may have come through", lambda s: s.tool("order", error="E", status=503), (1,), "error"),
+    Case("one that does not pass", lambda s: s.tool(error="HTTPStatusError", status=404), (1,), "error"),
     Case(
         "a failed model call got 500",
         lambda s: s.llm(error="InternalServerError", status=500),

@@ -12,7 +12,22 @@ FIRES = (
     ),
     Case(
         "its words name a status",
-        lambda s: s.tool(error="RuntimeError", text="shop said 503 Unavailable"),
+        lambda s: s.tool(error="RuntimeError", text="shop said 404, no such order"),
+        (1,),
+        "error",
+    ),
+    Case(
+        "its words say that it may pass",
+        lambda s: (
+            s.tool(error="RuntimeError", text="503 Service Unavailable"),
+            s.tool(error="RuntimeError", text="Service is overloaded, try again later"),
+        ),
+        (1, 2),
+        "info",
+    ),
+    Case(
+        "the gate can call again",
+        lambda s: s.tool(error="RuntimeError", text="503 Service Unavailable", held=True),
         (1,),
         "error",
     ),

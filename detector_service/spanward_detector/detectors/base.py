@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol
 
 from spanward_detector.failures import Mode, Severity
 from spanward_detector.model import Finding, Kind, SpanRef, Step
+from spanward_detector.naming import lasting
 
 if TYPE_CHECKING:
     from spanward_detector.run import Run
@@ -18,6 +20,13 @@ On = Literal["any", "odd", "failed"]
 
 ACTED: frozenset[Kind] = frozenset({Kind.TOOL, Kind.LLM})
 """Kinds of steps that do something and can fail."""
+
+_PASSES: Final = re.compile(
+    r"\b(?:502|503|504|529)\b|temporarily unavailable|service unavailable|overloaded|bad gateway|gateway time-?out"
+    r"|try again (?:later|shortly|in a)",
+    re.IGNORECASE,
+)
+_READ: Final = 2048
 
 
 class Detector(Protocol):
@@ -94,6 +103,22 @@ def finding(
     )
 
 
+def weight(step: Step, run: Run) -> Severity:
+    """How grave a failed call is: a tool's failure that passes by itself as a rule, and is the first, is information.
+
+    Not where the gate waits, which can make the call again, nor where the call may have had an effect all the same, nor
+    where a client has tried several times already, as the SDKs of models do.
+    """
+    outcome = run.outcome
+    first = run.lane.tool_errors.count <= 1 and len(step.http) <= 1
+    if step.kind is not Kind.TOOL or step.held or not first or lasting(step):
+        return "error"
+    if outcome.type == "http_error":
+        return "info" if outcome.transient else "error"
+    passes = outcome.type == "tool_error" and _PASSES.search((step.error_text or "")[:_READ]) is not None
+    return "info" if passes else "error"
+
+
 @dataclass(frozen=True, slots=True)
 class Classified(ABC):
     """A detector of one class of failed calls: what the class is has been told already, by the step's outcome.
@@ -111,7 +136,9 @@ class Classified(ABC):
 
     def observe(self, step: Step, run: Run) -> Finding | None:
         """See :class:`Detector`."""
-        return finding(self, step, run, self.says(step)) if run.outcome.type == self.name else None
+        if run.outcome.type != self.name:
+            return None
+        return finding(self, step, run, self.says(step), severity=weight(step, run))
 
     @abstractmethod
     def says(self, step: Step) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from spanward_detector.detectors.base import ACTED, On, finding
+from spanward_detector.detectors.base import ACTED, On, finding, weight
 from spanward_detector.failures import Mode
 from spanward_detector.model import Finding, Kind, Step
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class HttpError:
     """The last request of a failed call got an error status; earlier ones were retried and do not count.
 
-    A tool that got an error status and still worked has dealt with it: information only, unless it returned nothing.
+    A tool that got an error status and still worked has dealt with it: information only, unless it returned nothing. So
+    is a tool's first status that passes by itself as a rule (502, 503, 504, ...), where no gate waits to call again.
 
     Attributes:
         mode: observe or act.
@@ -40,7 +41,9 @@ class HttpError:
                 return None
             evidence = (*(a.span_id for a in step.http[-8:]), step.ref.span_id)
             status = f" with status {outcome.status}" if outcome.status else ""
-            return finding(self, step, run, f"{step.action} failed{status}", evidence=evidence)
+            return finding(
+                self, step, run, f"{step.action} failed{status}", severity=weight(step, run), evidence=evidence
+            )
         if not step.http or step.kind is not Kind.TOOL:
             return None
         last = step.http[-1]

@@ -13,6 +13,9 @@ from spanward_detector.model import Kind, Step
 class ToolError(Classified):
     """The tool failed and nothing more specific is known.
 
+    The first failure in a row whose text says that it is for now ("service unavailable", "overloaded") is information
+    where no gate waits to call again and the call cannot have had an effect.
+
     Attributes:
         mode: observe or act.
     """
