@@ -86,6 +86,13 @@ FAILING_TEXT = {
     "cs": ["Chyba: neznámé město", "Došlo k chybě", "Soubor nebyl nalezen"],
     "uk": ["Помилка: невідоме місто", "Сталася помилка", "Файл не знайдено"],
     "vi": ["Lỗi: thành phố không hợp lệ", "Đã xảy ra lỗi", "Tệp không tồn tại"],
+    "ro": ["Eroare: oraș necunoscut", "A apărut o eroare", "Fișierul nu există"],
+    "fi": ["Virhe: tuntematon kaupunki", "Tapahtui virhe", "Tiedostoa ei löydy"],
+    "el": ["Σφάλμα: άγνωστη πόλη", "Παρουσιάστηκε σφάλμα"],
+    "ar": ["خطأ: المدينة غير معروفة", "حدث خطأ غير متوقع", "لم يتم العثور على الملف"],
+    "he": ["שגיאה: העיר לא נמצאה", "אירעה שגיאה"],
+    "hi": ["त्रुटि: शहर नहीं मिला", "एक त्रुटि हुई"],
+    "th": ["ข้อผิดพลาด: ไม่พบเมือง", "เกิดข้อผิดพลาด"],
     "id": ["Kesalahan: kota tidak dikenal", "Terjadi kesalahan", "Berkas tidak ditemukan"],
 }  # fmt: skip
 
@@ -106,6 +113,8 @@ QUIET_TEXT = [
     "exitcode: 0 (execution succeeded)\nError: ignored", "My first attempt failed, but the retry worked.",
     "第一次失败，第二次成功了", "Unit 7 was found and does not exist twice", "Pedido entregado",
     "All tests passed; 0 failed", "Совпадений не найдено", "검색 결과를 찾을 수 없습니다", "Sonuç bulunamadı",
+    "Nie znaleziono wyników", "لم يتم العثور على نتائج", "Kunde inte hitta några resultat", "Tuloksia ei löytynyt",
+    "API returned 500 rows", "The query returned 404 items", "Smoking is not allowed on board of our ships, dear",
     "Inga resultat hittades inte", "Ошибка исправлена.", "Standard Error: 0.3", "✅ Error handling added",
     "❌ 2 of 10 checks", "Search Results: Error handling in Go", '{"success": true, "content": "No errors found"}',
 ]  # fmt: skip

@@ -7,28 +7,10 @@ colon or the like, an *opening* stands first, an *ending* closes the first claus
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
-
-class Phrases(NamedTuple):
-    """One language.
-
-    Attributes:
-        labels: regular expressions (linear ones) for the word before the colon.
-        openings: beginnings of a text that reports a failure, whatever follows.
-        short_openings: the same for short texts only: a long one may be a rule or a story that begins this way.
-        endings: ends of a clause; a leading space keeps the match at a word.
-        pairs: words that stand in a short text in this order, for languages whose verb comes last.
-        nothing: words that make a "not found" the answer of a search instead of a failure.
-    """
-
-    labels: tuple[str, ...] = ()
-    openings: tuple[str, ...] = ()
-    short_openings: tuple[str, ...] = ()
-    endings: tuple[str, ...] = ()
-    pairs: tuple[tuple[str, ...], ...] = ()
-    nothing: tuple[str, ...] = ()
-
+from spanward.facts.phrase_model import Phrases
+from spanward.facts.phrases_more import MORE
 
 LANGUAGES: Final[dict[str, Phrases]] = {
     "en": Phrases(
@@ -64,6 +46,10 @@ LANGUAGES: Final[dict[str, Phrases]] = {
             "upstream error", "server error", "syntax error", "invalid arguments", "invalid argument",
             "invalid parameter", "invalid request", "invalid input", "invalid json", "invalid api key",
             "invalid token", "invalid credentials", "invalid value", "could not connect", "could not resolve",
+            "enoent", "eacces", "eperm:", "econnrefused", "econnreset", "etimedout", "cannot unmarshal",
+            "cannot find module", "maximum call stack", "unexpected token ", "unexpected end of json",
+            "string to replace not found", "old_string not found", "oldstring not found", "old string not found",
+            "no changes to make", "the tool call failed", "tool execution error", "fatal: ",
         ),
         short_openings=(
             "could not ", "couldn't ", "invalid ", "sorry, ", "we could not ", "we couldn't ", "oops",
@@ -86,7 +72,7 @@ LANGUAGES: Final[dict[str, Phrases]] = {
             " argument is required", " failed", " has failed", " timed out", " no such file or directory",
             " permission denied", " access denied", " access is denied", " connection refused", " not authorized",
             " is not defined", " is not callable", " is not a valid tool", " is temporarily unavailable",
-            " an error occurred", " went wrong",
+            " an error occurred", " went wrong", " operation not permitted",
         ),
         nothing=(
             "no ", "zero ", "0 ", "result", "match", "string", "pattern", "occurrence", "text ", "phrase",
@@ -110,7 +96,7 @@ LANGUAGES: Final[dict[str, Phrases]] = {
             "verbindung unterbrochen", "verbindungsabbruch", "unbekannter befehl", "unbekannter parameter",
             "unbekanntes werkzeug", "fehlender parameter", "fehlende parameter", "fehlendes argument",
             "pflichtfeld fehlt", "ungültige anfrage", "ungültige eingabe", "ungültiger parameter",
-            "ungültiges argument", "ungültiger wert", "das system kann d", "dienst nicht verfügbar",
+            "ungültiges argument", "ungültiger wert", "das system kann d", "dienst nicht verfügbar", "keine verbindung",
         ),
         short_openings=("ungültig", "leider ist ein ", "anmeldung erforderlich"),
         endings=(
@@ -183,7 +169,9 @@ LANGUAGES: Final[dict[str, Phrases]] = {
         short_openings=("ongeldig", "kan niet ", "kon niet ", "kon de ", "kon het ", "helaas is er een fout"),
         endings=(
             " niet gevonden", " niet gevonden worden", " niet worden gevonden", " bestaat niet", " bestaan niet",
-            " is mislukt", " mislukt", " toegang geweigerd", " is ongeldig", " niet bereikbaar", " fout opgetreden",
+            " is mislukt", " mislukt",
+            " kan niet worden geopend", " kan niet worden gevonden", " toegang geweigerd", " is ongeldig",
+            " niet bereikbaar", " fout opgetreden",
         ),
         pairs=(
             (" kon ", " niet ", " worden "), (" konden ", " niet ", " worden "), (" kon ", " niet worden "),
@@ -223,7 +211,8 @@ LANGUAGES: Final[dict[str, Phrases]] = {
             "系统错误", "系统异常", "服务器错误", "服务器内部错误", "内部错误", "网络错误", "请求失败", "請求失敗",
             "操作失败", "查询失败", "查詢失敗", "调用失败", "执行失败", "连接失败", "连接超时", "连接被拒绝",
             "请求超时", "访问被拒绝", "拒绝访问", "拒絕存取", "没有权限", "权限不足", "参数错误", "参数无效",
-            "参数不合法", "参数缺失", "缺少参数", "缺少必要", "缺少必填", "缺少必需", "非法参数", "非法请求",
+            "参数不合法", "参数不正确", "参数缺失", "缺少参数", "缺少必要", "缺少必填", "缺少必需",
+            "非法参数", "非法请求",
             "无效的", "無效的", "未授权", "服务不可用", "找不到工具", "未知错误", "未知命令", "工具不存在",
         ),
         short_openings=(
@@ -285,82 +274,7 @@ LANGUAGES: Final[dict[str, Phrases]] = {
         ),
         nothing=("結果", "該当", "一致"),
     ),
-    "ru": Phrases(
-        labels=("(?:внутренняя |неизвестная |системная |критическая )?ошибка(?: [а-яё]+){0,3}", "исключение", "сбой"),
-        openings=(
-            "произошла ошибка", "ошибка при ", "не удалось ", "доступ запрещ", "в доступе отказано", "невозможно ",
-            "превышено время ожидания", "неизвестная ошибка", "недостаточно прав", "сервис недоступен",
-        ),
-        short_openings=("неверный ", "неверная ", "неверное ", "недопустим", "некорректн", "отсутствует обязательн"),
-        endings=(
-            " не найден", " не найдена", " не найдено", " не существует", " недоступен", " недоступна", " не удалось",
-            " запрещён", " запрещен",
-        ),
-        nothing=("результат", "совпаден", "ничего"),
-    ),
-    "ko": Phrases(
-        labels=("[가-힣]{0,8} ?오류", "[가-힣]{0,8} ?에러", "예외", "실패"),
-        openings=("오류가 발생", "요청에 실패", "접근이 거부", "알 수 없는 오류", "권한이 없", "시간이 초과"),
-        endings=(
-            "찾을 수 없습니다", "존재하지 않습니다", "실패했습니다", "오류가 발생했습니다", "유효하지 않습니다",
-            "거부되었습니다", "할 수 없습니다", "초과되었습니다", "올바르지 않습니다",
-        ),
-        nothing=("결과", "일치"),
-    ),
-    "pl": Phrases(
-        labels=("błąd(?: [a-ząćęłńóśźż]+){0,3}", "wyjątek"),
-        openings=(
-            "wystąpił błąd", "błąd podczas ", "nie udało się ", "odmowa dostępu", "brak dostępu", "brak uprawnień",
-            "przekroczono czas", "nie można ", "nieznany błąd", "nieoczekiwany błąd",
-        ),
-        short_openings=("nieprawidłow", "niepoprawn", "brak wymagan"),
-        endings=(" nie znaleziono", " nie istnieje", " jest nieprawidłowy", " niedostępny", " niedostępna"),
-        nothing=("wynik", "dopasowa"),
-    ),
-    "tr": Phrases(
-        labels=("(?:[a-zçğıöşü]+ )?hata(?:sı)?", "istisna"),
-        openings=("bir hata oluştu", "hata oluştu", "beklenmeyen bir hata", "erişim reddedildi", "geçersiz "),
-        endings=(" bulunamadı", " mevcut değil", " başarısız oldu", " reddedildi", " zaman aşımına uğradı"),
-        nothing=("sonuç", "eşleşme"),
-    ),
-    "sv": Phrases(
-        labels=("(?:[a-zåäö]+)?fel",),
-        openings=("ett fel uppstod", "ett oväntat fel", "det gick inte att ", "åtkomst nekad"),
-        endings=(" hittades inte", " finns inte", " misslyckades"),
-        nothing=("resultat", "träff"),
-    ),
-    "da": Phrases(
-        labels=("fejl", "feil"),
-        openings=("der opstod en fejl", "det oppstod en feil", "adgang nægtet", "tilgang nektet", "kunne ikke "),
-        endings=(
-            " blev ikke fundet", " findes ikke", " mislykkedes", " ble ikke funnet", " finnes ikke", " mislyktes",
-        ),
-        nothing=("resultat",),
-    ),
-    "cs": Phrases(
-        labels=("(?:[a-zěščřžýáíéúůďťň]+ )?chyba", "výjimka"),
-        openings=("došlo k chybě", "nastala chyba", "nepodařilo se ", "přístup odepřen"),
-        endings=(" nebyl nalezen", " nebyla nalezena", " nebylo nalezeno", " neexistuje"),
-        nothing=("výsled",),
-    ),
-    "uk": Phrases(
-        labels=("помилка(?: [а-яіїєґ]+){0,3}", "виняток"),
-        openings=("сталася помилка", "не вдалося ", "доступ заборонено"),
-        endings=(" не знайдено", " не існує"),
-        nothing=("результат",),
-    ),
-    "vi": Phrases(
-        labels=("lỗi(?: [^\\W\\d_]{1,8}){0,3}",),
-        openings=("đã xảy ra lỗi", "không thể kết nối", "từ chối truy cập"),
-        endings=(" không tồn tại", " thất bại"),
-        nothing=("kết quả",),
-    ),
-    "id": Phrases(
-        labels=("kesalahan", "galat"),
-        openings=("terjadi kesalahan", "gagal ", "akses ditolak"),
-        endings=(" tidak ditemukan", " tidak valid"),
-        nothing=("hasil",),
-    ),
+    **MORE,
 }  # fmt: skip
 
 NO_ERROR: Final = frozenset({

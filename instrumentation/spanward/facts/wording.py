@@ -56,6 +56,10 @@ _NUMBERED_OPENING = re.compile(
     r"(?P<status>[45][0-9]{2})(?:\s*[:\-–—]|\s+(?:client error|server error|error|bad|un|not |forbidden|internal|"
     r"service|gateway|too many|request|payment|conflict|gone|method|backend)|\s*\Z)|[0-9]{1,3} validation errors?\b"
 )
+_RETURNED = re.compile(
+    r"[\w .'/-]{1,60} (?:returned|responded with|failed with)(?: an?)?(?: http)?(?: status)?(?: code)? [45][0-9]{2}"
+    r"(?=\s{0,2}(?:[.:;,)!(\n-]|\Z))"
+)
 _REASON = re.compile(
     r"\b(?P<status>[45][0-9]{2}) (?:bad request|unauthorized|forbidden|not found|method not allowed|conflict|gone|"
     r"too many requests|internal server error|bad gateway|service unavailable|gateway time-?out)(?=[.:;,)]|\Z| for )"
@@ -64,7 +68,11 @@ _LINE_STARTS = (
     "traceback (most recent call last):", "exception in thread ", "panic: ", "npm err!", "unhandled exception",
     "uncaught exception", "thread 'main' panicked at",
 )  # fmt: skip
-_SHELL = re.compile(r"(?:/[^\s:]{1,80}/)?(?:ba|z|da|k|a)?sh: [^\n]{1,200}: (?:command )?not found")
+_SHELL = re.compile(
+    r"(?:/[^\s:]{1,80}/)?(?:ba|z|da|k|a|fi)?sh: (?:[^\n]{1,200}: (?:command )?not found|command not found: )"
+)
+_ERROR_TAG = re.compile(r"<(?:[a-z]{1,20}_){0,3}error>\s{0,4}")
+"""Around what a client tells of a call that failed."""
 _LAST_LINE = re.compile(r"(?:[a-z_][a-z0-9_.]{0,100})?(?:error|exception|exit|interrupt)\b(?:: |\Z)")
 _SYSTEM_ERROR = re.compile(
     r"[^\n:]{1,60}: [^\n]{0,200}: (?:no such file or directory|permission denied|not a directory|is a directory)\Z"
@@ -106,6 +114,8 @@ def is_error_text(text: str) -> bool:
     head = stripped[:HEAD].lower().replace("’", "'")
     tail = head if length <= HEAD else stripped[-TAIL:].lower()
     if _breaks_off(head) or (tail is not head and _breaks_off(tail)):
+        return True
+    if _ERROR_TAG.match(head):
         return True
     start = head.lstrip(_DECORATION)
     label = _CLASS_LABEL.match(stripped[:HEAD].lstrip(_DECORATION)) or _LABEL.match(start)
@@ -182,7 +192,7 @@ def _says_none(rest: str) -> bool:
 
 
 def _is_short_error(start: str) -> bool:
-    if _SYSTEM_ERROR.match(start) or _REASON.search(start):
+    if _SYSTEM_ERROR.match(start) or _REASON.search(start) or _RETURNED.match(start):
         return True
     whole = start.rstrip(" \t\r\n.!。！'\")]…")
     clause = re.split("[:：(（\n]", whole, maxsplit=1)[0].rstrip()
