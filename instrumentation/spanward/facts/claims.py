@@ -128,7 +128,7 @@ class _Row(NamedTuple):
 
     heads: frozenset[str]
     wide: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
 
 
 def claims_in(lower: str) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ def claims_in(lower: str) -> tuple[str, ...]:
     for claim, rows in _rows(ascii_only):
         for heads, wide, pattern in rows:
             named = not heads.isdisjoint(stems) or (wide and has_any(lower, wide))
-            if named and _states(lower, pattern):
+            if named and _states(lower, _pattern(pattern)):
                 found.append(claim)
                 break
     if "reported" in found and len(found) > 1:
@@ -160,7 +160,7 @@ def claims_in(lower: str) -> tuple[str, ...]:
 
 @cache
 def _rows(ascii_only: bool) -> tuple[tuple[str, tuple[_Row, ...]], ...]:
-    """Claims with the words and patterns that tell of them; compiled when the first answer comes."""
+    """Claims with the words and patterns that tell of them."""
     found = []
     for claim, rows in _CLAIMS:
         kept = []
@@ -169,7 +169,7 @@ def _rows(ascii_only: bool) -> tuple[tuple[str, tuple[_Row, ...]], ...]:
             if possible:
                 heads = frozenset(word.translate(_APART).split()[0][:_STEM] for word in possible if not _is_wide(word))
                 wide = tuple(word for word in possible if _is_wide(word))
-                kept.append(_Row(heads, wide, re.compile(pattern, re.MULTILINE)))
+                kept.append(_Row(heads, wide, pattern))
         found.append((claim, tuple(kept)))
     return tuple(found)
 
@@ -179,15 +179,15 @@ def _is_wide(word: str) -> bool:
     return any(letter >= "\u2e80" for letter in word)
 
 
-@cache
-def _announcing(ascii_only: bool) -> tuple[re.Pattern[str], ...]:
-    rows = ANNOUNCES[:ANNOUNCED_IN_ASCII] if ascii_only else ANNOUNCES
-    return tuple(re.compile(rf"[^\w#|>\d]{{0,6}}{opening}{rest}") for opening, rest in rows)
+def _says_next(sentence: str) -> bool:
+    rows = ANNOUNCES[:ANNOUNCED_IN_ASCII] if sentence.isascii() else ANNOUNCES
+    return any(_pattern(rf"[^\w#|>\d]{{0,6}}{opening}{rest}").match(sentence) for opening, rest in rows)
 
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text)
+    """Compiled when an answer first needs it: all of them at once would take an agent 20 ms."""
+    return re.compile(text, re.MULTILINE)
 
 
 def _announces(lower: str) -> bool:
@@ -197,14 +197,11 @@ def _announces(lower: str) -> bool:
         return False
     if end.endswith(_LED_UP_TO):
         return True
-    patterns = _announcing(end.isascii())
     sentences = [s for piece in _SENTENCE_END.split(end) if (s := piece.strip(" \t.!。！\x1a*_"))]
     if sentences and any(words in sentences[-1] for words in WAITS):
         return "?" not in end
     return (
-        bool(sentences)
-        and any(p.match(sentences[-1]) for p in patterns)
-        and not _pattern(POSTPONES).search(end[-len(sentences[-1]) - 4 :])
+        bool(sentences) and _says_next(sentences[-1]) and not _pattern(POSTPONES).search(end[-len(sentences[-1]) - 4 :])
     )
 
 
