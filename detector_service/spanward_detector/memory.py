@@ -10,14 +10,14 @@ from typing import Final, NamedTuple, Protocol, Self
 
 from spanward_detector.effects import Effects
 from spanward_detector.model import Kind, Step
-from spanward_detector.naming import may_write
+from spanward_detector.naming import may_write, only_looks
 from spanward_detector.outcome import Outcome
 from spanward_detector.ranges import Ranges
-from spanward_detector.sameness import command_of, same_but_for_clocks
+from spanward_detector.sameness import alike, command_of, same_but_for_clocks
 from spanward_detector.streaks import Failed, Streak
 from spanward_detector.text.goal import Goal
 from spanward_detector.text.heard import Heard
-from spanward_detector.tracks import Key, Track, push
+from spanward_detector.tracks import Act, Key, Track, push
 from spanward_detector.work import Work, runs
 
 LANES: Final = 64
@@ -26,6 +26,7 @@ TOOLS: Final = 256
 """Tools of a run of which durations and the like are kept."""
 JSON_COUNTED: Final = 64
 """JSON results in a row that are counted."""
+_SAYS_NOTHING: Final = 2
 _PROMISES: Final = frozenset({"announced", "standby"})
 
 
@@ -71,6 +72,8 @@ class Lane:
         stale_pages: ranges in a row that had been read before.
         paging: the last tool call read a range.
         said: result of the last tool call.
+        given: arguments of the last tool call.
+        alike: tool calls in a row that asked like the one before and were told the same.
     """
 
     tools: Track = field(default_factory=Track)
@@ -92,6 +95,8 @@ class Lane:
     stale_pages: int = 0
     paging: bool = False
     said: str | None = None
+    given: str | None = None
+    alike: int = 0
 
     def copy(self) -> Lane:
         return replace(
@@ -260,7 +265,8 @@ class Memory:
             and _no_news(lane.said, step.result)
         ):
             key = last.key
-        lane.said = step.result
+        self._asked_again(lane, step, key, last)
+        lane.said, lane.given = step.result, step.arguments
         if last is not None and last.key == key and step.start_ns < last.end_ns:
             lane.seen = 0  # beside its twin, not after it
             return track
@@ -269,6 +275,16 @@ class Memory:
         push(lane, track, step, key, outcome, known)
         lane.revisited = lane.revisited + 1 if known == 2 and lane.seen > 1 else 0
         return track
+
+    @staticmethod
+    def _asked_again(lane: Lane, step: Step, key: Key, last: Act | None) -> None:
+        """Who only looks and is told the same by calls that are alike learns nothing, whatever the words."""
+        told = step.result is not None and last is not None and last.action == step.action and last.key[2] == key[2]
+        if not told or step.arguments is None or lane.given is None:
+            lane.alike = 0
+            return
+        looks = only_looks(step.action) or (runs(step.action) and len(step.result or "") > _SAYS_NOTHING)
+        lane.alike = lane.alike + 1 if looks and alike(step.arguments, lane.given) else 0
 
     def _page(self, lane: Lane, action: str, arguments: str) -> None:
         page = Ranges.of(arguments)

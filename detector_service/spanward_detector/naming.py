@@ -109,7 +109,7 @@ _CREATING: Final = frozenset({
     "aanmaken",
 })  # fmt: skip
 _SAME_AGAIN: Final = frozenset({
-    "file", "files", "directory", "dir", "folder", "path", "branch", "session", "index", "memory", "label", "tag",
+    "file", "files", "directory", "dir", "folder", "path", "branch", "session", "index", "label", "tag",
     "page", "tab", "browser", "url", "app", "window", "todo", "todos", "plan", "cell", "breakpoint", "watch",
 })  # fmt: skip
 """Making these again with the same arguments leaves one of them, or is how tools for them work."""

@@ -60,6 +60,7 @@ _BY_CLASS: Final[tuple[tuple[str, str, int], ...]] = (
     ("forbidden", "auth_error", 403),
     ("toolnotfound", "unknown_tool", 0),
     ("unknowntool", "unknown_tool", 0),
+    ("nosuchtool", "unknown_tool", 0),
     ("modulenotfound", "environment_error", 0),
     ("importerror", "environment_error", 0),
     ("filenotfound", "environment_error", 0),
@@ -89,7 +90,7 @@ _BY_TEXT: Final[Mapping[str, re.Pattern[str]]] = {
             "unknown_tool",
             r"\b(?:tool|function)\b[^\n]{0,80}\b(?:not found|does not exist"
             r"|is not (?:a valid|defined|registered|available))"
-            r"|\b(?:unknown|no such) (?:tool|function)\b",
+            r"|\b(?:unknown|no such|unavailable|unregistered) (?:tool|function)\b",
         ),
         (
             "schema_violation",
@@ -157,6 +158,12 @@ def _tool(step: Step) -> Outcome:
         and _BY_TEXT["environment_error"].search((step.result or "")[-_TEXT_CAP:])
     ):
         failure_type = "environment_error"
+    if (
+        not failure_type
+        and sign in ("text", "flag")
+        and _BY_TEXT["unknown_tool"].search((step.result or "")[:_TEXT_CAP])
+    ):
+        failure_type = "unknown_tool"
     if not failure_type:
         failure_type = "tool_error" if step.failed or sign in ("flag", "exception") else "silent_error"
     return _failed(

@@ -9,9 +9,12 @@ from typing import Any, Final
 import orjson
 
 from spanward_detector.naming import words
+from spanward_detector.text.words import subject
 
 _LONGEST: Final = 16_384
 _STATUS: Final = 2_048
+_ALIKE: Final = 0.4
+"""Share of words in common, of two calls that ask for the same."""
 _DIGITS: Final = 64
 _COMMANDS: Final = ("command", "cmd", "commands", "script", "code")
 _TEXTS: Final = ("text", "message", "body", "content", "comment", "msg", "html", "note", "description")
@@ -25,6 +28,7 @@ _FRESH: Final = re.compile(
     r"|\d{10}(?:\.\d+)?|\d{13}|\d{16,19}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-fA-F]{24,64}|(?=[\w-]{0,40}\d)[A-Za-z]{2,12}[_-][\w-]{6,40}"
 )
 """Ids that are made for one request, and times."""
+_NUMBER: Final = re.compile(r"\d{1,32}")
 _CLOCK: Final = re.compile(
     r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?|\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?"
     r"|\b\d{1,9}(?:[.,]\d{1,9})?\s?(?:ms|s|sec|secs|seconds?|m|min|mins|minutes?|h|hours?)\b"
@@ -73,6 +77,23 @@ def message_of(arguments: str) -> tuple[str, str] | None:
         return None
     beside = {key: value for key, value in given.items() if key != name and key not in ("subject", "title")}
     return orjson.dumps(beside, option=orjson.OPT_SORT_KEYS).decode(), given[name]
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two calls ask for the same in other words: they share many words of their values, and all numbers."""
+    if one == other:
+        return True
+    one, other = _values(one), _values(other)
+    about, before = subject(one), subject(other)
+    shared = bool(about and before) and len(about & before) >= _ALIKE * len(about | before)
+    return shared and set(_NUMBER.findall(one)) == set(_NUMBER.findall(other))
+
+
+def _values(text: str) -> str:
+    given = _object(text)
+    if given is None:
+        return text[:_STATUS]
+    return " ".join(str(value)[:_STATUS] for value in given.values() if isinstance(value, str | int | float))
 
 
 def same_but_for_clocks(one: str, other: str) -> bool:

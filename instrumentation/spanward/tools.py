@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, overload
 
 from spanward import semconv
 from spanward.facts import foreign_text_tool
+from spanward.facts.tools import Foreign
 from spanward.flow import call_async, call_sync
 from spanward.ports import ToolFacts
 from spanward.runtime import runtime
@@ -106,7 +107,7 @@ class ToolSpec:
     schema: Schema | None = None
     result_schema: Schema | None = None
     returns_json: bool | None = None
-    foreign_text: bool = False
+    foreign_text: Foreign = False
     health: Callable[[], Any] | None = None
     reason: Reason = ""
     is_async: bool = False

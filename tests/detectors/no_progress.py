@@ -1,5 +1,7 @@
 """Cases of ``no_progress``."""
 
+import json
+
 from tests.detectors.script import Case, Script
 
 
@@ -9,6 +11,14 @@ def _read(s: Script, *starts: int) -> None:
             "read_file", arguments=f'{{"path": "ui.rs", "offset": {start}, "limit": 40}}', result=f"lines from {start}"
         )
 
+
+REWORDED = (
+    "CEO assistant email Acme",
+    "Acme CEO's assistant e-mail address",
+    "email of assistant of Acme CEO",
+    "Acme chief executive assistant contact email",
+    "contact assistant CEO Acme mail",
+)
 
 FIRES = (
     Case(
@@ -35,7 +45,43 @@ FIRES = (
         {"why": "revisited"},
     ),
 )
+FIRES = (
+    *FIRES,
+    Case(
+        "the same search in other words",
+        lambda s: [s.tool("web_search", json.dumps({"query": q}), "No results found.") for q in REWORDED],
+        (5,),
+        "warning",
+        {"why": "same_answer"},
+    ),
+    Case(
+        "one listing in two spellings",
+        lambda s: [
+            s.tool("bash", json.dumps({"command": c}), "a.css\nb.css") for c in ("ls x/custom", "ls -la x/custom") * 3
+        ],
+        (5, 6),
+    ),
+)
 QUIET = (
+    Case(
+        "one after the other is looked up",
+        lambda s: [
+            s.tool("find_user", json.dumps({"name": n}), "none") for n in ("Anna", "Bernd", "Clara", "Doris", "Emil")
+        ],
+    ),
+    Case(
+        "day by day",
+        lambda s: [
+            s.tool("find_slots", json.dumps({"clinic": "Harbour Clinic", "date": f"2026-06-{n}"}), "No slots")
+            for n in range(10, 17)
+        ],
+    ),
+    Case(
+        "edits that all say that they are done",
+        lambda s: [
+            s.tool("edit_file", json.dumps({"path": "src/app.py", "new": f"line{n}"}), "Edited") for n in range(7)
+        ],
+    ),
     Case("pages", lambda s: _read(s, *range(1, 400, 40))),
     Case("looks once more at one page", lambda s: _read(s, 1, 41, 81, 1, 121, 161)),
     Case(

@@ -8,7 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from spanward.facts import error_signature, result_facts
+from spanward.facts import error_signature, foreign_text_tool, result_facts
 from spanward.facts.page_phrases import PAGE_PHRASES, PAGE_STEMS
 from spanward.facts.phrases import LANGUAGES
 from spanward.semconv import ERROR_SIGNS
@@ -158,6 +158,24 @@ def test_a_text_that_only_speaks_of_errors_is_a_success(text: str) -> None:
 def test_the_words_of_a_foreign_text_are_no_sign(text: str) -> None:
     """A file or a page may begin with any words: it was read well all the same."""
     assert result_facts(text, foreign_text=True).error == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("Error: File does not exist: src/a.ts", "text"), ("ENOENT: no such file or directory, open 'a'", "text"),
+        ("Fehler: Datei nicht gefunden", "text"),
+        ("错误：文件不存在", "text"), ("Error: page timed out", "text"),
+        ("Error: the pasta was cold", ""), ("Errors in this file are listed below.", ""),
+        ("Error: file 1 of 3\nError: file 2 of 3\nError: file 3 of 3", ""),
+        ("Error: this file explains what errors are. " * 9, ""),
+    ],
+)  # fmt: skip
+def test_a_short_word_of_a_failed_access_is_the_reading_tools_own(text: str, error: str) -> None:
+    """Where only the tool's name says that it brings texts of others; where that is stated, words prove nothing."""
+    assert result_facts(text, foreign_text=foreign_text_tool("read_file")).error == error
+    assert result_facts(text, foreign_text=True).error == ""
+    assert foreign_text_tool("translate_text") is True
 
 
 def test_a_long_text_that_begins_like_a_failure_is_a_text() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from spanward_detector.detectors.base import On, finding
 from spanward_detector.failures import Mode
 from spanward_detector.model import Finding, Kind, Step
+from spanward_detector.naming import is_polling
 
 if TYPE_CHECKING:
     from spanward_detector.run import Run
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
 class NoProgress:
     """The same error whatever the arguments, pages read before, or only calls whose ends are known already.
 
+    Or the same answer, time and again, to a search or a look in other words.
+
     Attributes:
         mode: observe or act.
         same_errors: failures in a row of one tool, alike but for their arguments.
         stale_pages: ranges in a row that lie within what was read.
         revisits: calls in a row that were made before with the same end.
+        same_answers: looks in a row at the same, in other words, with the same answer.
     """
 
     name: ClassVar[str] = "no_progress"
@@ -33,6 +37,7 @@ class NoProgress:
     same_errors: int = 4
     stale_pages: int = 4
     revisits: int = 6
+    same_answers: int = 5
 
     def observe(self, step: Step, run: Run) -> Finding | None:
         """See :class:`spanward_detector.detectors.base.Detector`."""
@@ -58,6 +63,16 @@ class NoProgress:
                 f"{step.action} has read {lane.stale_pages} ranges in a row that it had read before",
                 severity="warning",
                 facts={"count": lane.stale_pages, "why": "read_before"},
+            )
+        if lane.alike + 1 >= self.same_answers and lane.seen < self.same_answers and not is_polling(step.action):
+            count = lane.alike + 1
+            return finding(
+                self,
+                step,
+                run,
+                f"{step.action} was asked for the same {count} times in other words and always said the same",
+                severity="warning",
+                facts={"count": count, "why": "same_answer"},
             )
         if lane.revisited < self.revisits or lane.seen <= 1 or run.track is None:
             return None

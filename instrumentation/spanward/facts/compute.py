@@ -15,6 +15,7 @@ from spanward.facts.dangers import orders_in, secret_of_arguments, secret_of_res
 from spanward.facts.model import AnswerFacts, ArgumentsFacts, ResultFacts
 from spanward.facts.phrases import ADMISSIONS, DENIALS
 from spanward.facts.signature import error_signature
+from spanward.facts.tools import Foreign
 from spanward.facts.wording import TAIL, has_any, status_in
 from spanward.repair import repair_arguments
 from spanward.schema import Schema
@@ -35,7 +36,7 @@ def result_facts(
     is_error: bool | None = None,
     media_type: str | None = None,
     schema: Schema | None = None,
-    foreign_text: bool = False,
+    foreign_text: Foreign = False,
     exit_code: int | None = None,
 ) -> ResultFacts:
     """Facts of what a tool returned, or of what it raised.
@@ -57,7 +58,7 @@ def result_facts(
 
 
 def facts_and_digest(
-    text: str, *, key: bytes | None, media_type: str | None, schema: Schema | None, foreign_text: bool
+    text: str, *, key: bytes | None, media_type: str | None, schema: Schema | None, foreign_text: Foreign
 ) -> tuple[ResultFacts, str]:
     """:func:`result_facts` and :func:`spanward.canonical.digest` of a text that came back, read once for both."""
     value, is_json = signs.loads(text)
@@ -73,7 +74,7 @@ def _facts(
     is_error: bool | None,
     media_type: str | None,
     schema: Schema | None,
-    foreign_text: bool,
+    foreign_text: Foreign,
     exit_code: int | None,
 ) -> ResultFacts:
     if error is not None:

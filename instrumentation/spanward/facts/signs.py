@@ -9,7 +9,8 @@ import orjson
 
 from spanward.canonical import starts_like_json
 from spanward.facts.phrases import NO_ERROR
-from spanward.facts.wording import TAIL, bounded, exit_code_in, is_block_page, is_error_text, status_in
+from spanward.facts.tools import Foreign
+from spanward.facts.wording import TAIL, bounded, exit_code_in, is_block_page, is_error_text, keeps_out, status_in
 
 
 class Sign(NamedTuple):
@@ -32,8 +33,12 @@ WELL: Final = Sign("")
 
 _MESSAGE_FIELDS = (
     "message", "msg", "detail", "error_description", "description", "reason", "title", "error", "type", "code",
+    "nachricht", "meldung", "mensaje", "mensagem", "messaggio", "bericht", "üzenet", "komunikat", "сообщение", "消息",
 )  # fmt: skip
-_ERROR_FIELDS = frozenset({"error", "Error", "exception", "error_message", "errorMessage", "error_details", "err"})
+_ERROR_FIELDS = frozenset({
+    "error", "Error", "exception", "error_message", "errorMessage", "error_details", "err", "fehler", "erreur", "erro",
+    "errore", "fout", "hiba", "błąd", "ошибка", "错误", "エラー", "오류", "hata",
+})  # fmt: skip
 _VALIDATION_FIELDS = frozenset({"type", "loc", "msg"})
 """Of each entry in a list of validation errors."""
 _FLAGS: Mapping[str, bool] = {
@@ -41,7 +46,11 @@ _FLAGS: Mapping[str, bool] = {
     "isError": True, "is_error": True, "failed": True, "has_error": True, "hasError": True,
 }  # fmt: skip
 _FLAG_TEXT: Mapping[object, bool] = {"false": False, "true": True, "False": False, "True": True}
-_BAD_STATUS = frozenset({"error", "failed", "failure", "fail", "errored", "exception", "fatal", "err"})
+_BAD_STATUS = frozenset({
+    "error", "failed", "failure", "fail", "errored", "exception", "fatal", "err", "fehler", "fehlgeschlagen", "erreur",
+    "échec", "fallo", "fallido", "erro", "falha", "errore", "fallito", "fout", "mislukt", "hiba", "sikertelen", "błąd",
+    "blad", "ошибка", "错误", "失败", "エラー", "失敗", "오류", "실패", "hata",
+})  # fmt: skip
 _STATUS_FIELDS = ("status", "statusCode", "status_code", "http_status", "httpStatus", "result", "outcome")
 _EXIT_FIELDS = ("exit_code", "exitCode", "exitcode", "returncode", "return_code", "returnCode", "exit_status")
 _CODE_FIELDS = ("errcode", "errno", "error_code", "errorCode")
@@ -62,14 +71,15 @@ def says_nothing(value: object) -> bool:
     return isinstance(value, dict) and len(value) > 1 and _LOOKED_AT.isdisjoint(value)
 
 
-def of_result(value: Any, text: str, *, is_json: bool, foreign: bool) -> Sign:
+def of_result(value: Any, text: str, *, is_json: bool, foreign: Foreign) -> Sign:
     """Judge a result.
 
     Args:
         value: the parsed JSON, when it is JSON.
         text: the whole text.
         is_json: whether ``value`` counts.
-        foreign: the text may be somebody else's (a page, a file): then only JSON fields and block pages speak.
+        foreign: the text may be somebody else's (a page, a file): then only JSON fields and block pages speak, and a
+            short word of a failed access.
     """
     for _ in range(3):  # an envelope in a wrapper in a string: deeper ones say nothing at the top level
         if not is_json:
@@ -96,16 +106,16 @@ def message_of(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _of_text(text: str, foreign: bool) -> Sign:
-    code = exit_code_in(text, foreign)
+def _of_text(text: str, foreign: Foreign) -> Sign:
+    code = exit_code_in(text, foreign is not False)
     if code is not None:
         return Sign("exit_code" if code else "", text[-TAIL:], None, code)
-    if not foreign and is_error_text(text):
+    if is_error_text(text) if not foreign else foreign == "by_name" and keeps_out(text):
         return Sign("text", text, status_in(text))
     return Sign("page", "page", status_in(text[:TAIL])) if is_block_page(text) else WELL
 
 
-def _of_object(value: dict[Any, Any], foreign: bool) -> Sign:
+def _of_object(value: dict[Any, Any], foreign: Foreign) -> Sign:
     if not (value.keys() & _LOOKED_AT):
         return WELL
     status = _status_number(value)

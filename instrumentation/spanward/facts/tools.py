@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
+
+Foreign = bool | Literal["by_name"]
+"""Whether a text may be somebody else's: True where that is stated, ``by_name`` where the tool's name says so. Then a
+short text of a failed access is the tool's own word all the same: so whoever reads a file says that there is none."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -39,11 +43,15 @@ _TEXTS: Final = frozenset({
 })  # fmt: skip
 
 
+_CHANGES: Final = frozenset({"translate", "summarize", "ocr", "transcribe", "transcript", "extract", "rewrite"})
+"""What makes a text of a text: that may say anything, in any length."""
+
+
 @lru_cache(maxsize=4096)
-def foreign_text_tool(name: str) -> bool:
+def foreign_text_tool(name: str) -> Foreign:
     """Whether a tool of this name may return foreign text: a file, a page, a mail, a program's output.
 
-    What such a tool returns is not judged by its words, since they may be somebody else's.
+    What such a tool returns is not judged by its words, since they may be somebody else's; but see :data:`Foreign`.
     """
     words = [word.lower() for word in _WORD.findall(name[:200])]
     if "by" in words[1:]:  # what follows is what it is found by, not what is found
@@ -51,6 +59,8 @@ def foreign_text_tool(name: str) -> bool:
     found = set(words)
     if found & _ACTS and not found & _VERBS:
         return False
-    if found & _CARRIERS or (len(words) == 1 and found & _ALONE):
+    if found & _CHANGES and found & (_CARRIERS | _TEXTS):
         return True
-    return bool(found & _VERBS and found & _TEXTS)
+    if found & _CARRIERS or (len(words) == 1 and found & _ALONE) or (found & _VERBS and found & _TEXTS):
+        return "by_name"
+    return False

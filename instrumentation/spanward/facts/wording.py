@@ -23,6 +23,8 @@ PAGE: Final = 800
 HTML: Final = 20_000
 """Up to this length an HTML page's title counts."""
 
+_OWN_WORD: Final = 240
+"""Up to this length a foreign text may be the tool's own word."""
 _MAX_EXIT_CODE: Final = 0xFFFFFFFF
 _DECORATION = " \t\r\n*_#>`\"'“”„«»[(<❌⚠️⛔🚫✗✘×❗‼️🔴-"
 _AFTER_LABEL = (
@@ -71,6 +73,8 @@ _LINE_STARTS = (
 _SHELL = re.compile(
     r"(?:/[^\s:]{1,80}/)?(?:ba|z|da|k|a|fi)?sh: (?:[^\n]{1,200}: (?:command )?not found|command not found: )"
 )
+_OUR_MARK: Final = "[spanward]"
+"""Feedback of ours stands in for a result."""
 _ERROR_TAG = re.compile(r"<(?:[a-z]{1,20}_){0,3}error>\s{0,4}")
 """Around what a client tells of a call that failed."""
 _LAST_LINE = re.compile(r"(?:[a-z_][a-z0-9_.]{0,100})?(?:error|exception|exit|interrupt)\b(?:: |\Z)")
@@ -87,6 +91,16 @@ _EXIT_OF_COMMAND = re.compile(r"returned non-zero exit status (-?[0-9]{1,10})\b"
 _STATUS_IN_TEXT = re.compile(
     r"\b(?:http(?:/[0-9.]{1,4})?|status(?: code)?|error(?: code)?|code)[ :=]{1,3}([45][0-9]{2})\b"
 )
+_CLAUSE_END: Final = re.compile("[:：(（\n。！]|[.!] ")
+_OF_ACCESS: Final = re.compile(
+    r"\b(?:file|path|director(?:y|ies)|folder|document|page|url|resource|host|tool|function|repo(?:sitory)?|notebook"
+    r"|sheet|attachment|message|issue|ticket|mail|email|process|session|task|parameter|argument)s?\b"
+    r"|\b(?:enoent|eacces|eperm|econn\w+|etimedout|permission denied|access denied|timed out|timeout|unauthorized"
+    r"|forbidden|rate limit|quota)\b|\bconnection (?:refused|reset|error|failed)"
+    r"|\b(?:http|status|code)[ :]{1,3}[45]\d\d\b|\b[45]\d\d (?:client|server) error"
+    r"|datei|fichier|archivo|arquivo|bestand|fájl|文件|檔案|ファイル|файл|파일|\bplik|dosya|tiedosto|soubor|ملف"
+)
+"""What a tool that brings other people's texts fails at."""
 _TITLE = re.compile(
     r"<title[^>]{0,200}>([^<]{0,300})</title|^title: ([^\n]{0,300})$"
     r"|screenshot of \[([^\]\n]{0,300})\]\(http",
@@ -117,6 +131,8 @@ def is_error_text(text: str) -> bool:
         return True
     if _ERROR_TAG.match(head):
         return True
+    if head.startswith(_OUR_MARK):
+        return False
     start = head.lstrip(_DECORATION)
     label = _CLASS_LABEL.match(stripped[:HEAD].lstrip(_DECORATION)) or _LABEL.match(start)
     if label is None and length <= _NAMED:
@@ -128,6 +144,17 @@ def is_error_text(text: str) -> bool:
     if start.startswith(_OPENINGS.get(start[:1], ())) or _NUMBERED_OPENING.match(start):
         return True
     return length <= SHORT and _is_short_error(start)
+
+
+def keeps_out(text: str) -> bool:
+    """Whether a text that may be somebody else's is the tool's own word of a failed access, and no more than that."""
+    stripped = text.strip()
+    return (
+        len(stripped) <= _OWN_WORD
+        and stripped.count("\n") <= 1
+        and _OF_ACCESS.search(stripped.lower()) is not None
+        and is_error_text(stripped)
+    )
 
 
 def is_block_page(text: str) -> bool:
@@ -195,7 +222,7 @@ def _is_short_error(start: str) -> bool:
     if _SYSTEM_ERROR.match(start) or _REASON.search(start) or _RETURNED.match(start):
         return True
     whole = start.rstrip(" \t\r\n.!。！'\")]…")
-    clause = re.split("[:：(（\n]", whole, maxsplit=1)[0].rstrip()
+    clause = _CLAUSE_END.split(whole, maxsplit=1)[0].rstrip()
     whole, clause = f" {whole}", f" {clause}"
     opens = start.startswith(_SHORT_OPENINGS.get(start[:1], ()))
     if opens or whole.endswith(_ENDINGS) or clause.endswith(_ENDINGS):
