@@ -265,7 +265,8 @@ class Memory:
             and _no_news(lane.said, step.result)
         ):
             key = last.key
-        self._asked_again(lane, step, key, last)
+        if step.result is not None:
+            self._asked_again(lane, step, key, last)
         lane.said, lane.given = step.result, step.arguments
         if last is not None and last.key == key and step.start_ns < last.end_ns:
             lane.seen = 0  # beside its twin, not after it
@@ -279,7 +280,7 @@ class Memory:
     @staticmethod
     def _asked_again(lane: Lane, step: Step, key: Key, last: Act | None) -> None:
         """Who only looks and is told the same by calls that are alike learns nothing, whatever the words."""
-        told = step.result is not None and last is not None and last.action == step.action and last.key[2] == key[2]
+        told = last is not None and last.action == step.action and last.key[2] == key[2]
         if not told or step.arguments is None or lane.given is None:
             lane.alike = 0
             return

@@ -83,17 +83,16 @@ def alike(one: str, other: str) -> bool:
     """Whether two calls ask for the same in other words: they share many words of their values, and all numbers."""
     if one == other:
         return True
-    one, other = _values(one), _values(other)
-    about, before = subject(one), subject(other)
-    shared = bool(about and before) and len(about & before) >= _ALIKE * len(about | before)
-    return shared and set(_NUMBER.findall(one)) == set(_NUMBER.findall(other))
+    one, other = one[:_STATUS], other[:_STATUS]
+    if set(_NUMBER.findall(one)) != set(_NUMBER.findall(other)):  # most often so, and quickly told
+        return False
+    about, before = subject(_values(one)), subject(_values(other))
+    return bool(about and before) and len(about & before) >= _ALIKE * len(about | before)
 
 
 def _values(text: str) -> str:
     given = _object(text)
-    if given is None:
-        return text[:_STATUS]
-    return " ".join(str(value)[:_STATUS] for value in given.values() if isinstance(value, str | int | float))
+    return text if given is None else " ".join(str(v) for v in given.values() if isinstance(v, str | int | float))
 
 
 def same_but_for_clocks(one: str, other: str) -> bool:
