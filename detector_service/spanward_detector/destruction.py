@@ -30,8 +30,8 @@ _SYSTEM: Final = re.compile(
 )
 _AT_LARGE: Final = frozenset({"git_reset", "git_clean", "git_push", "disk"})
 _DATA: Final = frozenset({"database", "drop", "delete_all", "infrastructure", "volumes"})
-_TREES: Final = frozenset({"git_reset", "git_clean", "git_checkout"})
-"""What takes everything there is, where a person may have meant one thing."""
+_TREES: Final = {"git_reset": "reset", "git_clean": "git clean", "git_checkout": "git checkout"}
+"""What takes everything there is, where a person may have meant one thing; and how people call it by its name."""
 _GENERAL: Final = frozenset({"git_push", "database", "infrastructure", "volumes"})
 """What people ask for without naming it."""
 _ROUTINE: Final = frozenset({"volumes"})
@@ -98,7 +98,7 @@ def _is_large(destruction: Destruction, arguments: str) -> bool:
 def _named(destruction: Destruction, asked: tuple[str, ...]) -> bool:
     """Whether a person who wants something gone can have meant this."""
     if destruction.what in _TREES:
-        return wants_all(asked)
+        return wants_all(asked) or any(_TREES[destruction.what] in text.lower() for text in asked)
     if destruction.what in _GENERAL or not destruction.targets:
         return True
     bare = destruction.what in ("drop", "delete_all")

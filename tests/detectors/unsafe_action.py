@@ -227,6 +227,7 @@ QUIET = (
     ),
     Case("wanted: a table", lambda s: _asked(s, "Please drop the orders table", "psql -c 'drop table orders'")),
     Case("wanted: all changes", lambda s: _asked(s, "Discard all my local changes", "git reset --hard")),
+    Case("wanted by its name", lambda s: _asked(s, "Reset the branch to origin/main", "git reset --hard origin/main")),
     Case("wanted: the stack", lambda s: _asked(s, "Bau die Umgebung bitte ab und lösche alles", "terraform destroy")),
     Case("wanted: the folder", lambda s: _asked(s, "delete ~/.agent for good", "rm -rf ~/.agent")),
     Case(
