@@ -27,6 +27,8 @@ TOOLS: Final = 256
 JSON_COUNTED: Final = 64
 """JSON results in a row that are counted."""
 _SAYS_NOTHING: Final = 2
+_SENTENCE: Final = 24
+"""Bytes of an answer that is more than a label."""
 _PROMISES: Final = frozenset({"announced", "standby"})
 
 
@@ -56,7 +58,7 @@ class Lane:
         tools: its tool calls.
         models: its failed model calls since one worked.
         decisions: its decisions, where something is known of them.
-        promises: its last answers, as far as they announce something or wait and call nothing.
+        promises: its last answers in a row that call nothing, where they announce something or tools were at hand.
         tool_errors: failed tool calls in a row.
         model_errors: failed model calls in a row.
         open_failures: tool failures with no success since, by tool.
@@ -322,10 +324,13 @@ class Memory:
             self.asked += asked
             lane.request = Request(step.ref.span_id, step.ref.trace_id, step.index, asked) if asked else None
             answer = step.answer_facts
-            if asked or step.calls or answer is None or not _PROMISES.intersection(answer.claims):
+            tells = answer is not None and (
+                not _PROMISES.isdisjoint(answer.claims) or (bool(step.declared_tools) and answer.size >= _SENTENCE)
+            )
+            if asked or step.calls or answer is None or not tells:
                 lane.promises.clear()
                 return None
-            # Whoever says three times what comes next, and does nothing, goes round in a circle, too.
+            # Whoever could act and says the same three times instead goes round in a circle, too.
             return push(lane, lane.promises, step, ("", step.answer or answer.size), outcome, 2)
         lane.request = None
         lane.model_errors.failed(step, outcome.signature, step.attempt > 1)

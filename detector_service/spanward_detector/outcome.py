@@ -82,7 +82,8 @@ _BY_TEXT: Final[Mapping[str, re.Pattern[str]]] = {
     for failure_type, pattern in (
         (
             "context_overflow",
-            r"context[ _](?:length|window)|maximum context|prompt is too long|input is too long"
+            r"context[ _](?:length|window|size)|maximum context|prompt is too long|input is too long"
+            r"|tokens_limit_reached|\bmax(?:imum)? size:? \d{3,9} tokens"
             r"|\btokens?\b[^\n]{0,60}\bexceeds?\b[^\n]{0,40}\b(?:maximum|limit)\b[^\n]{0,24}\btokens?\b",
         ),
         ("rate_limited", r"\brate[ _-]?limit|\btoo many requests\b|\bquota exceeded\b"),
@@ -121,7 +122,10 @@ _POLICY: Final = re.compile(
 _LEADING_STATUS: Final = re.compile(
     r"\s{0,8}(?:error code:? |http(?:/\d\.\d)? |status(?: code)?:? )?([45]\d\d)\b", re.IGNORECASE
 )
-_ERROR_BODY: Final = re.compile(r"\s{0,8}\{\s{0,8}\"error\"\s{0,8}:")
+_ERROR_BODY: Final = re.compile(
+    r"\s{0,8}(?:event: ?error\s{1,4}data: ?|data: ?|error: ?)?"
+    r"\{\s{0,8}\"(?:error\"\s{0,8}:|type\"\s{0,8}:\s{0,8}\"error\"|code\"\s{0,8}:\s{0,8}[45]\d\d\b)"
+)
 _PARSING: Final = re.compile(r"\b(?:pars(?:e|ing)|decod(?:e|ing)|not valid json|validation error)", re.IGNORECASE)
 
 
@@ -184,7 +188,8 @@ def _model(step: Step) -> Outcome:
     if not (step.failed or step.timed_out):
         # Attempts below a call that worked were retried by its SDK. A gateway may still hide an error in the answer.
         if not step.finish_reason and step.answer and _ERROR_BODY.match(step.answer):
-            return _failed(step, "silent_error", 0, None)
+            overflows = _BY_TEXT["context_overflow"].search(step.answer[:_TEXT_CAP]) is not None
+            return _failed(step, "context_overflow" if overflows else "silent_error", 0, None)
         return WORKED
     if step.control_flow:
         return WORKED

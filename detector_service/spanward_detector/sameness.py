@@ -32,7 +32,8 @@ _NUMBER: Final = re.compile(r"\d{1,32}")
 _CLOCK: Final = re.compile(
     r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?|\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?"
     r"|\b\d{1,9}(?:[.,]\d{1,9})?\s?(?:ms|s|sec|secs|seconds?|m|min|mins|minutes?|h|hours?)\b"
-    r"|\"(?:elapsed|uptime|duration|timestamp|time|now|checked_at|updated_at|age|took|latency|request_id|trace_id)\w{0,12}\""
+    r"|\"(?:(?:\w{0,24}_)?(?:elapsed|uptime|duration|idle|latency|time|age)(?:_\w{0,24}|ms|s)?|\w{1,24}_at|now|ts|took"
+    r"|(?:request|trace)_id)\""
     r"\s?:\s?(?:\"[^\"]{0,64}\"|[\d.]{1,24})",
     re.IGNORECASE,
 )

@@ -88,19 +88,19 @@ HOSTILE = {"l": [["x" * 100, n] for n in range(MAX_ITEMS)], "t": "x" * MAX_TEXT}
 def test_what_is_taken_ends_in_time_whatever_the_data_are(source: str) -> None:
     """One evaluation cannot be interrupted, so the worst that is taken has to end by itself."""
     made = program(source)
-    started = time.process_time()
+    started = time.thread_time()
     made.holds(context({"step": HOSTILE, "run": {}}, {}))
 
-    assert time.process_time() - started < 2  # a tenth of that on a machine with nothing else to do
+    assert time.thread_time() - started < 5  # a twentieth of that on a machine with nothing else to do
 
 
 def test_what_is_no_cel_is_refused_in_time() -> None:
     """The library tells of each wrong character with the whole line: reading that must not take long."""
-    started = time.process_time()
+    started = time.thread_time()
     with pytest.raises(CelError, match="not CEL"):
         program("run" + "\u205f" * 1900 + ".x")
 
-    assert time.process_time() - started < 1
+    assert time.thread_time() - started < 1
 
 
 @settings(max_examples=200, deadline=None)

@@ -53,6 +53,8 @@ def test_a_message_is_told_from_whom_it_goes_to() -> None:
     [
         ("27.1s elapsed, 7.7s without output", "29.5s elapsed, 10.1s without output", True),
         ('{"up": 1, "checked_at": "2026-01-01T10:00:01Z"}', '{"up": 1, "checked_at": "2026-01-01T10:00:09Z"}', True),
+        ('{"status": "busy", "idle_for_seconds": 3}', '{"status": "busy", "idle_for_seconds": 15}', True),
+        ('{"status": "busy", "messages": 3}', '{"status": "busy", "messages": 4}', False),
         ("12 of 40 files", "13 of 40 files", False),
         ("[10%] building", "[20%] building", False),
         ("running, 5 min", "done, 6 min", False),

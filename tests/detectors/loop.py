@@ -83,6 +83,11 @@ FIRES = (
         lambda s: [s.llm("Let me check the configuration file.") for _ in range(3)],
         (3,),
     ),
+    Case(
+        "the same answer, which the framework does not take for one",
+        lambda s: [s.llm("The Zugspitze is 9,718 feet high.", declared_tools={"search": None}) for _ in range(3)],
+        (3,),
+    ),
     Case("the policy is stricter", lambda s: [s.tool() for _ in range(2)], (2,), rules={"repeats": 2}),
 )
 QUIET = (
@@ -105,6 +110,9 @@ QUIET = (
     Case(
         "announcements with calls in between",
         lambda s: [(s.llm("Let me check."), s.tool("read", f'{{"n": {n}}}'), s.llm("Read it.")) for n in range(4)],
+    ),
+    Case(
+        "the same label for each, with tools", lambda s: [s.llm("spam", declared_tools={"a": None}) for _ in range(5)]
     ),
     Case("the same label for each", lambda s: [s.llm("spam") for _ in range(5)]),
     Case(

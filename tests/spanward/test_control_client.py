@@ -412,7 +412,7 @@ def test_a_call_with_effects_is_told_at_once(
     gate.calls.append(call(effects=True))
     client.started(gate.calls[0])
     session = detector.session
-    (beat,) = until(lambda: beats(session))
+    (beat,) = until(lambda: beats(detector.session))
     assert beat.in_flight[0].span_id.hex() == SPAN
     client.finished(SPAN)
     gate.calls.clear()

@@ -166,6 +166,8 @@ def test_the_words_of_a_foreign_text_are_no_sign(text: str) -> None:
         ("Error: File does not exist: src/a.ts", "text"), ("ENOENT: no such file or directory, open 'a'", "text"),
         ("Fehler: Datei nicht gefunden", "text"),
         ("错误：文件不存在", "text"), ("Error: page timed out", "text"),
+        ("'pnpm' não é reconhecido como um comando interno\nou externo", "text"),
+        ("ConnectionError: ('Connection aborted.', ConnectionResetError(10054, 'x'))", "text"),
         ("Error: the pasta was cold", ""), ("Errors in this file are listed below.", ""),
         ("Error: file 1 of 3\nError: file 2 of 3\nError: file 3 of 3", ""),
         ("Error: this file explains what errors are. " * 9, ""),

@@ -195,6 +195,7 @@ class Stream:
             self.welcomed = True
             self._carries = message.takes_spans
             self._next_beat = time.monotonic() + self._heartbeat_s
+            self._early_beat = time.monotonic() + EARLY_BEAT_S  # for calls with effects that began meanwhile
             self._changed.notify_all()
         client.welcomed(message.epoch)
 

@@ -91,12 +91,19 @@ _EXIT_OF_COMMAND = re.compile(r"returned non-zero exit status (-?[0-9]{1,10})\b"
 _STATUS_IN_TEXT = re.compile(
     r"\b(?:http(?:/[0-9.]{1,4})?|status(?: code)?|error(?: code)?|code)[ :=]{1,3}([45][0-9]{2})\b"
 )
+_NO_COMMAND: Final = re.compile(
+    r"[^'\n]{1,80}' (?:is not recognized as|não é reconhecido|no se reconoce|n'est pas reconnu|ist entweder falsch"
+    r"|non è riconosciuto|wordt niet herkend|не является внутренней|nem ismerhető fel|nie jest rozpoznawan)"
+    r"|[^'\n]{1,80}' ?(?:不是内部或外部命令|は、内部コマンドまたは外部コマンド|은\(는\) 내부 또는 외부 명령)"
+)
+"""What the command line of Windows says of a program that is not there."""
 _CLAUSE_END: Final = re.compile("[:：(（\n。！]|[.!] ")
 _OF_ACCESS: Final = re.compile(
     r"\b(?:file|path|director(?:y|ies)|folder|document|page|url|resource|host|tool|function|repo(?:sitory)?|notebook"
     r"|sheet|attachment|message|issue|ticket|mail|email|process|session|task|parameter|argument)s?\b"
     r"|\b(?:enoent|eacces|eperm|econn\w+|etimedout|permission denied|access denied|timed out|timeout|unauthorized"
-    r"|forbidden|rate limit|quota)\b|\bconnection (?:refused|reset|error|failed)"
+    r"|forbidden|rate limit|quota)\b|\bconnection ?(?:refused|reset|error|failed|aborted|closed)"
+    r"|\b(?:command|comando|commande|befehl|opdracht|parancs)\b|命令|コマンド|명령"
     r"|\b(?:http|status|code)[ :]{1,3}[45]\d\d\b|\b[45]\d\d (?:client|server) error"
     r"|datei|fichier|archivo|arquivo|bestand|fájl|文件|檔案|ファイル|файл|파일|\bplik|dosya|tiedosto|soubor|ملف"
 )
@@ -141,7 +148,7 @@ def is_error_text(text: str) -> bool:
         return not _says_none(start[label.end() :] if label.re is not _NAMED_LABEL else stripped[label.end() :].lower())
     if length > LONG:
         return False
-    if start.startswith(_OPENINGS.get(start[:1], ())) or _NUMBERED_OPENING.match(start):
+    if start.startswith(_OPENINGS.get(start[:1], ())) or _NUMBERED_OPENING.match(start) or _NO_COMMAND.match(start):
         return True
     return length <= SHORT and _is_short_error(start)
 
