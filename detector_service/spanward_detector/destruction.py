@@ -19,7 +19,7 @@ _WHOLE: Final = re.compile(
     r"(?:\./|\.\./)*(?:\.|\.\.|\*|:/|~|~/|~/\*)/?|(?:.*/)?\.git(?:[._-]?(?:bak|backup|old|orig))?/?"
 )
 _SETTINGS: Final = re.compile(
-    r"(?:~|\$HOME|\$\{HOME\}|/home/[^/]+|/root|/Users/[^/]+)"
+    r"(?:~|/home/[^/]+|/root|/Users/[^/]+)"
     r"/\.(?!(?:cache|npm|yarn|pnpm-store|gradle|m2|cargo|tmp|Trash)\b)[^/*]+/?",
 )
 """What a person keeps in a home, but for caches that fill again by themselves."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from spanward_detector.model import Step
 from spanward_detector.naming import creates, lasting
 from spanward_detector.outcome import Outcome
-from spanward_detector.sameness import message_of, without_fresh_ids
-from spanward_detector.text.words import subject
+from spanward_detector.sameness import message_of, numbers_in, without_fresh_ids
+from spanward_detector.text.words import overlap, subject
 
 KEPT: Final = 256
 """Calls with effects that are remembered against their repetition."""
@@ -20,7 +19,6 @@ _ALIKE: Final = 0.5
 """Share of words in common, of two messages that say the same."""
 _FEWEST: Final = 4
 """Words that a message has at least for that."""
-_NUMBER: Final = re.compile(r"\d{1,32}")
 _SOON_NS: Final = 120 * 10**9
 
 
@@ -86,7 +84,7 @@ class Effects:
 
     def _message(self, step: Step, effect: Effect, beside: str, text: str) -> None:
         key = (step.action, beside)
-        effect = effect._replace(about=subject(text) | frozenset(_NUMBER.findall(text)))
+        effect = effect._replace(about=subject(text) | numbers_in(text))
         before = self._messages.pop(key, ())
         alike = tuple(other for other in before if _says_the_same(effect, other, step.start_ns))
         if len(alike) >= VARIANTS:
@@ -105,7 +103,7 @@ def _says_the_same(one: Effect, other: Effect, now_ns: int) -> bool:
         return False
     if _numbers(one.about) != _numbers(other.about):
         return False
-    return len(one.about & other.about) >= _ALIKE * len(one.about | other.about)
+    return overlap(one.about, other.about) >= _ALIKE
 
 
 def _numbers(about: frozenset[str]) -> frozenset[str]:

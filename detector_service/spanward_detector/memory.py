@@ -259,13 +259,7 @@ class Memory:
             return track
         key: Key = (action, arguments, end, step.reason)
         last = track.acts[-1] if track.acts else None
-        if (
-            last is not None
-            and last.key != key
-            and last.key[:2] == key[:2]
-            and last.key[3] == key[3]
-            and _no_news(lane.said, step.result)
-        ):
+        if last is not None and _no_news(lane, step, last.key, key):
             key = last.key
         if step.result is not None:
             self._asked_again(lane, step, key, last)
@@ -339,5 +333,8 @@ class Memory:
         return push(lane, lane.models, step, (step.action, outcome.signature), outcome, 2)
 
 
-def _no_news(before: str | None, result: str | None) -> bool:
-    return before is not None and result is not None and same_but_for_clocks(before, result)
+def _no_news(lane: Lane, step: Step, before: Key, key: Key) -> bool:
+    """The same call for the same reason as before, told another time of day and nothing else."""
+    if before == key or (before[:2], before[3]) != (key[:2], key[3]):
+        return False
+    return lane.said is not None and step.result is not None and same_but_for_clocks(lane.said, step.result)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from spanward_detector.naming import words
-from spanward_detector.text.words import subject
+from spanward_detector.text.words import overlap, subject
 
 _LONGEST: Final = 16_384
 _STATUS: Final = 2_048
@@ -80,15 +80,20 @@ def message_of(arguments: str) -> tuple[str, str] | None:
     return orjson.dumps(beside, option=orjson.OPT_SORT_KEYS).decode(), given[name]
 
 
+def numbers_in(text: str) -> frozenset[str]:
+    """Runs of digits: texts that differ in one are about different things."""
+    return frozenset(_NUMBER.findall(text))
+
+
 def alike(one: str, other: str) -> bool:
     """Whether two calls ask for the same in other words: they share many words of their values, and all numbers."""
     if one == other:
         return True
     one, other = one[:_STATUS], other[:_STATUS]
-    if set(_NUMBER.findall(one)) != set(_NUMBER.findall(other)):  # most often so, and quickly told
+    if numbers_in(one) != numbers_in(other):  # most often so, and quickly told
         return False
     about, before = subject(_values(one)), subject(_values(other))
-    return bool(about and before) and len(about & before) >= _ALIKE * len(about | before)
+    return overlap(about, before) >= _ALIKE
 
 
 def _values(text: str) -> str:

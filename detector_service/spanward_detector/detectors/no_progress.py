@@ -46,45 +46,26 @@ class NoProgress:
             streak = lane.tool_errors
             if streak.same < self.same_errors or lane.seen >= self.same_errors or run.outcome.transient:
                 return None
-            return finding(
-                self,
-                step,
-                run,
-                f"{step.action} failed {streak.same} times in a row in the same way with other arguments",
-                severity="warning",
-                facts={"count": streak.same, "why": "same_error"},
-                evidence=streak.span_ids,
-            )
+            message = f"{step.action} failed {streak.same} times in a row in the same way with other arguments"
+            return self._found(step, run, message, streak.same, "same_error", streak.span_ids)
         if lane.paging and lane.stale_pages >= self.stale_pages:
-            return finding(
-                self,
-                step,
-                run,
-                f"{step.action} has read {lane.stale_pages} ranges in a row that it had read before",
-                severity="warning",
-                facts={"count": lane.stale_pages, "why": "read_before"},
-            )
-        if lane.alike + 1 >= self.same_answers and lane.seen < self.same_answers and not is_polling(step.action):
-            count = lane.alike + 1
-            return finding(
-                self,
-                step,
-                run,
-                f"{step.action} was asked for the same {count} times in other words and always said the same",
-                severity="warning",
-                facts={"count": count, "why": "same_answer"},
-            )
+            message = f"{step.action} has read {lane.stale_pages} ranges in a row that it had read before"
+            return self._found(step, run, message, lane.stale_pages, "read_before")
+        asked = lane.alike + 1
+        if asked >= self.same_answers and lane.seen < self.same_answers and not is_polling(step.action):
+            message = f"{step.action} was asked for the same {asked} times in other words and always said the same"
+            return self._found(step, run, message, asked, "same_answer")
         if lane.revisited < self.revisits or lane.seen <= 1 or run.track is None:
             return None
         acts = run.track.acts[-lane.revisited :]
         if any(act.polling for act in acts):
             return None
+        message = f"the last {lane.revisited} calls were all made before with the same results"
+        return self._found(step, run, message, lane.revisited, "revisited", tuple(act.span_id for act in acts[-24:]))
+
+    def _found(
+        self, step: Step, run: Run, message: str, count: int, why: str, evidence: tuple[str, ...] = ()
+    ) -> Finding:
         return finding(
-            self,
-            step,
-            run,
-            f"the last {lane.revisited} calls were all made before with the same results",
-            severity="warning",
-            facts={"count": lane.revisited, "why": "revisited"},
-            evidence=tuple(act.span_id for act in acts[-24:]),
+            self, step, run, message, severity="warning", facts={"count": count, "why": why}, evidence=evidence
         )

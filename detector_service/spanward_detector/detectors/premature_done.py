@@ -24,6 +24,7 @@ _FAULT: Final = re.compile(
 )
 _FILE: Final = re.compile(r"[\w./~\\-]{0,120}\w\.[A-Za-z][A-Za-z\d]{0,4}\b")
 _READ: Final = 4096
+_NOBODY_DID: Final = "the answer says that something was done, and no step could have done it"
 _NAME: Final = 4
 """Letters of a tool's name that is told from a word."""
 
@@ -74,6 +75,10 @@ def _idle(run: Run) -> bool:
     return not run.memory.acted and not run.memory.asked
 
 
+def _has_tools(step: Step, run: Run) -> bool:
+    return bool(step.declared_tools or run.declared)
+
+
 def _waits(step: Step, run: Run) -> str:
     if not _idle(run) or not _has_task(step) or _turns(step) > 1:
         return ""
@@ -82,7 +87,7 @@ def _waits(step: Step, run: Run) -> str:
 
 def _announces(step: Step, run: Run) -> str:
     # A plain model without tools, of whose task nothing is known, can do nothing else than say so.
-    if not (run.memory.acted or step.declared_tools or run.declared or (step.said and _has_task(step))):
+    if not (run.memory.acted or _has_tools(step, run) or (step.said and _has_task(step))):
         return ""
     return "the answer says what comes next, and nothing comes"
 
@@ -90,12 +95,11 @@ def _announces(step: Step, run: Run) -> str:
 def _could_not(step: Step, run: Run, *, did: bool) -> bool:
     """No call can have done it. Without tool spans nobody knows what the calls that were asked for did."""
     looked = run.memory.acted and not did
-    return (looked or (_idle(run) and bool(step.declared_tools or run.declared))) and not _goes_on(step)
+    return (looked or (_idle(run) and _has_tools(step, run))) and not _goes_on(step)
 
 
 def _done(step: Step, run: Run) -> str:
-    unfounded = _could_not(step, run, did=run.memory.wrote)
-    return "the answer says that something was done, and no step could have done it" if unfounded else ""
+    return _NOBODY_DID if _could_not(step, run, did=run.memory.wrote) else ""
 
 
 def _reported(step: Step, run: Run) -> str:
@@ -107,12 +111,12 @@ def _reported(step: Step, run: Run) -> str:
         files = {found.rpartition("/")[2] for found in _FILE.findall((step.answer or "")[:_READ])}
         if not any(file in wanted for file in files):
             return ""
-    return "the answer says that something was done, and no step could have done it"
+    return _NOBODY_DID
 
 
 def _tried(step: Step, run: Run) -> str:
     wanted = _last_request(step)
-    if not wanted or _FAULT.search(wanted[:_READ]) or not _idle(run) or not (step.declared_tools or run.declared):
+    if not wanted or _FAULT.search(wanted[:_READ]) or not _idle(run) or not _has_tools(step, run):
         return ""
     return "" if _goes_on(step) else "the answer tells of an attempt, and none was made"
 
@@ -150,10 +154,10 @@ def _final(step: Step) -> bool:
 
 def _has_task(step: Step) -> bool:
     """The user asked for something, as far as is known, and not to wait."""
-    users = [text for role, text in step.said if role == "user"]
-    if not users:
+    if not _turns(step):
         return True
-    return len(subject(users[-1])) >= _TASK and not tells_to_wait(users[-1])
+    last = _last_request(step)
+    return len(subject(last)) >= _TASK and not tells_to_wait(last)
 
 
 def _turns(step: Step) -> int:

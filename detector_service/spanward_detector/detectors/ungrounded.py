@@ -68,10 +68,9 @@ class Ungrounded:
         addresses = sum(not _given(found.rstrip(".,;:!?*_/"), heard) for found in _first(_ADDRESS.findall(text)))
         numbers = [n for n in _first(map(_plain, _NUMBER.findall(_ADDRESS.sub(" ", text)))) if n]
         new = [n for n in numbers if not heard.has_any(spellings(n))]
-        large = any(float(n) >= _LARGE for n in new)
-        if large or len(new) >= self.figures:
+        if self._worth_telling(new):
             new = [n for n in new if not follows_from(n, heard.texts())]
-        if not addresses and len(new) < self.figures and not (large and any(float(n) >= _LARGE for n in new)):
+        if not addresses and not self._worth_telling(new):
             return None
         many = addresses >= self.addresses or (len(new) >= self.figures and len(new) * 2 >= len(numbers))
         severity: Severity = "warning" if many else "info"
@@ -83,6 +82,9 @@ class Ungrounded:
             severity=severity,
             facts={"addresses": addresses, "figures": len(new), "count": addresses + len(new)},
         )
+
+    def _worth_telling(self, figures: list[str]) -> bool:
+        return len(figures) >= self.figures or any(float(n) >= _LARGE for n in figures)
 
 
 def _first(found: Iterable[str]) -> list[str]:

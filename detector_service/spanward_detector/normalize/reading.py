@@ -181,8 +181,8 @@ def to_steps(span: RawSpan, ctx: TraceContext, dialect: str, reading: Reading) -
     if reading.conversation_id:
         ctx.conversation_id = reading.conversation_id
     if reading.kind is Kind.TOOL:
-        if span.attrs.int(EXIT_CODE):
-            step.extra = {**step.extra, "exit_code": span.attrs.int(EXIT_CODE)}
+        if code := span.attrs.int(EXIT_CODE):
+            step.extra = {**step.extra, "exit_code": code}
         _tool(step, ctx, reading, exit_code_of(span, reading.arguments, reading.result))
     elif reading.kind is Kind.LLM:
         return _llm(step, ctx, reading)

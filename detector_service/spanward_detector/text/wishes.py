@@ -39,12 +39,10 @@ _NOT: Final = re.compile(
     re.IGNORECASE,
 )
 """Said just before, it makes the wish its opposite."""
-
-
 _ALL: Final = re.compile(
     r"\b(?:all|everything|any|whole|entire|entirely|completely|uncommitted|unstaged|untracked|local changes|working tree"
     r"|scratch|start over|hard|alle[sn]?|ganze[snm]?|komplett|vollständig|todos?|todas?|completo|completamente|tous|toute?s?"
-    r"|tutt[oiae]|tudo|alles|hele|mind|összes|minden|все|всё|wszystk\w+)\b|全部|所有|全て|すべて|모두|전부",
+    r"|tutt[oiae]|tudo|hele|mind|összes|minden|все|всё|wszystk\w+)\b|全部|所有|全て|すべて|모두|전부",
     re.IGNORECASE,
 )
 

@@ -59,6 +59,11 @@ def language(text: str) -> str:
     return max(counts, key=lambda code: counts[code])
 
 
+def overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """Share of the words of two texts that both have, 0 to 1."""
+    return len(one & other) / max(1, len(one | other))
+
+
 def covered(wanted: frozenset[str], text: str) -> float:
     """Share of some words' stems that a text has, 0 to 1."""
     return len(wanted & subject(text)) / len(wanted) if wanted else 1.0

@@ -41,7 +41,8 @@ _REDIRECTS: Final = frozenset({">", ">>", "<", ">|", "&>", "&>>", "<>", ">&"})
 _PREFIXES: Final = frozenset({
     "sudo", "env", "nohup", "time", "command", "exec", "nice", "doas", "then", "do", "else", "!",
 })  # fmt: skip
-_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "cmd", "powershell", "pwsh"})
+_POSIX_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+_SHELLS: Final = _POSIX_SHELLS | {"cmd", "powershell", "pwsh"}
 _INNER: Final = frozenset({"-c", "-lc", "/c", "/k", "-command"})
 _WINDOWS: Final = re.compile(
     r"\b(?:rd|rmdir|del|erase)\s+(?:\S+\s+)?/[a-z]\b|\b(?:remove-item|ri)\b|\b(?:cmd|powershell|pwsh)(?:\.exe)?\s",
@@ -107,7 +108,7 @@ def _inner(program: str, rest: list[str]) -> str:
     """What a shell is given to run; "" when that is a file or nothing."""
     at = next((n for n, word in enumerate(rest[:-1]) if word.lower() in _INNER), None)
     if at is not None:
-        return rest[at + 1] if program in ("sh", "bash", "zsh", "dash", "ksh") else " ".join(rest[at + 1 :])
+        return rest[at + 1] if program in _POSIX_SHELLS else " ".join(rest[at + 1 :])
     return " ".join(rest) if program.lower() in ("powershell", "pwsh") else ""
 
 
@@ -174,10 +175,8 @@ def _run_by(words: list[str]) -> list[str]:
         left = words[2:]
     else:
         return words
-    known = next((n for n, w in enumerate(left) if destroyed_by(w, left[n + 1 :]) or w in SQL_CLIENTS), None)
-    if known is not None:
-        return left[known:]
-    return words
+    known = (n for n, w in enumerate(left) if destroyed_by(w, left[n + 1 :]) or w in SQL_CLIENTS)
+    return next((left[n:] for n in known), words)
 
 
 def _note(word: str, cwd: str, found: Found) -> None:

@@ -9,7 +9,7 @@ RUNNERS: Final = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx", "winpty", "dot
 """Programs whose first plain word is the program that runs."""
 RUNNERS_BY_VERB: Final = frozenset({
     ("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("yarn", "exec"), ("npm", "exec"), ("uv", "run"),
-    ("poetry", "run"), ("pipenv", "run"), ("bundle", "exec"), ("docker", "exec"), ("podman", "exec"),
+    ("poetry", "run"), ("pipenv", "run"), ("docker", "exec"), ("podman", "exec"),
     ("docker", "compose"), ("kubectl", "exec"),
 })  # fmt: skip
 """Programs that run another where this word comes first."""
