@@ -13,10 +13,11 @@ from spanward_detector.model import Kind, Step
 from spanward_detector.naming import may_write, only_looks
 from spanward_detector.outcome import Outcome
 from spanward_detector.ranges import Ranges
-from spanward_detector.sameness import alike, command_of, same_but_for_clocks
+from spanward_detector.sameness import alike, command_of, reworded, same_but_for_clocks
 from spanward_detector.streaks import Failed, Streak
 from spanward_detector.text.goal import Goal
 from spanward_detector.text.heard import Heard
+from spanward_detector.text.words import subject
 from spanward_detector.tracks import Act, Key, Track, push
 from spanward_detector.work import Work, runs
 
@@ -27,6 +28,10 @@ TOOLS: Final = 256
 JSON_COUNTED: Final = 64
 """JSON results in a row that are counted."""
 _SAYS_NOTHING: Final = 2
+_STATES: Final = 4
+"""Words of a text that states something."""
+_STATED: Final = 256
+"""Words of what was stated that are kept."""
 _SENTENCE: Final = 24
 """Bytes of an answer that is more than a label."""
 _PROMISES: Final = frozenset({"announced", "standby"})
@@ -75,7 +80,8 @@ class Lane:
         paging: the last tool call read a range.
         said: result of the last tool call.
         given: arguments of the last tool call.
-        alike: tool calls in a row that asked like the one before and were told the same.
+        alike: tool calls in a row that asked for or stated what those before did, and were told the same.
+        stated: words of what they stated.
     """
 
     tools: Track = field(default_factory=Track)
@@ -99,6 +105,7 @@ class Lane:
     said: str | None = None
     given: str | None = None
     alike: int = 0
+    stated: frozenset[str] = frozenset()
 
     def copy(self) -> Lane:
         return replace(
@@ -114,6 +121,16 @@ class Lane:
             pages=self.pages.copy(),
             goal=self.goal.copy(),
         )
+
+    def restates(self, arguments: str, before: str) -> bool:
+        """Whether a call differs from the one before in one text only, which says nothing that was not said."""
+        texts = reworded(arguments, before)
+        if texts is None:
+            self.stated = frozenset()
+            return False
+        now, known = subject(texts[0]), self.stated or subject(texts[1])
+        self.stated = known | now if len(known) < _STATED else now
+        return len(now) >= _STATES and now <= known
 
 
 class ToolStats(NamedTuple):
@@ -275,13 +292,17 @@ class Memory:
 
     @staticmethod
     def _asked_again(lane: Lane, step: Step, key: Key, last: Act | None) -> None:
-        """Who only looks and is told the same by calls that are alike learns nothing, whatever the words."""
+        """Who is told the same by calls that ask alike, or that state what was stated, gets no further."""
         told = last is not None and last.action == step.action and last.key[2] == key[2]
         if not told or step.arguments is None or lane.given is None:
-            lane.alike = 0
+            lane.alike, lane.stated = 0, frozenset()
             return
-        looks = only_looks(step.action) or (runs(step.action) and len(step.result or "") > _SAYS_NOTHING)
-        lane.alike = lane.alike + 1 if looks and alike(step.arguments, lane.given) else 0
+        result = step.result or ""
+        if only_looks(step.action) or (runs(step.action) and len(result) > _SAYS_NOTHING):
+            again = alike(step.arguments, lane.given, result)
+        else:
+            again = step.arguments == lane.given or lane.restates(step.arguments, lane.given)
+        lane.alike = lane.alike + 1 if again else 0
 
     def _page(self, lane: Lane, action: str, arguments: str) -> None:
         page = Ranges.of(arguments)

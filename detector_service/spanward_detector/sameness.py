@@ -15,6 +15,8 @@ _LONGEST: Final = 16_384
 _STATUS: Final = 2_048
 _ALIKE: Final = 0.4
 """Share of words in common, of two calls that ask for the same."""
+_AT_LENGTH: Final = 80
+"""Bytes of an answer that says something, of two calls that share a word."""
 _DIGITS: Final = 64
 _COMMANDS: Final = ("command", "cmd", "commands", "script", "code")
 _TEXTS: Final = ("text", "message", "body", "content", "comment", "msg", "html", "note", "description")
@@ -85,15 +87,29 @@ def numbers_in(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(text))
 
 
-def alike(one: str, other: str) -> bool:
-    """Whether two calls ask for the same in other words: they share many words of their values, and all numbers."""
+def alike(one: str, other: str, answer: str) -> bool:
+    """Whether two calls ask for the same in other words: they share all numbers and many words of their values.
+
+    One word is enough where both were told the same at length: an answer of some lines is not a service's "none".
+    """
     if one == other:
         return True
     one, other = one[:_STATUS], other[:_STATUS]
     if numbers_in(one) != numbers_in(other):  # most often so, and quickly told
         return False
     about, before = subject(_values(one)), subject(_values(other))
-    return overlap(about, before) >= _ALIKE
+    at_length = len(answer) >= _AT_LENGTH and (answer[0] in "[{" or "\n" in answer.strip())
+    return not about.isdisjoint(before) if at_length else overlap(about, before) >= _ALIKE
+
+
+def reworded(one: str, other: str) -> tuple[str, str] | None:
+    """The two texts of two calls that differ in one text only; None where they differ in anything else."""
+    now, before = _object(one), _object(other)
+    if now is None or before is None or now.keys() != before.keys():
+        return None
+    changed = [name for name in now if now[name] != before[name]]
+    texts = [(now[name], before[name]) for name in changed if isinstance(now[name], str)]
+    return texts[0] if len(texts) == len(changed) == 1 and isinstance(texts[0][1], str) else None
 
 
 def _values(text: str) -> str:

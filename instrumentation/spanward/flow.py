@@ -19,11 +19,13 @@ from spanward.cross_check import cross_checked
 from spanward.errors import AgentTerminated
 from spanward.facts import (
     ArgumentsFacts,
+    Foreign,
     ResultFacts,
     arguments_facts,
     digest,
     facts_and_digest,
     facts_to_attributes,
+    foreign_text_of,
     result_facts,
     text_of,
 )
@@ -257,14 +259,15 @@ def _put_off(attempt: Attempt, step: OpenStep) -> bool:
     asked = settings.hold != "never" or call.call_id or settings.journal or call.run.completions or spec.cross_check
     if asked or outcome.error is not None or type(value) is not str or len(value) > LONGEST_PUT_OFF:
         return False
-    runtime.spans.complete_later(step.span, partial(_told_by, runtime, spec, value))
+    foreign = foreign_text_of(spec.foreign_text, attempt.arguments)
+    runtime.spans.complete_later(step.span, partial(_told_by, runtime, spec, value, foreign))
     return True
 
 
-def _told_by(runtime: Runtime, spec: ToolSpec, text: str) -> Mapping[str, Any]:
+def _told_by(runtime: Runtime, spec: ToolSpec, text: str, foreign: Foreign) -> Mapping[str, Any]:
     """Attributes of a text that came back. On the sender's thread."""
     try:
-        return _attributes(runtime.settings, *_read(runtime.settings, spec, text), text)
+        return _attributes(runtime.settings, *_read(runtime.settings, spec, text, foreign), text)
     except Exception:
         runtime.internal_error("facts")
         return {}
@@ -275,12 +278,13 @@ def _observed(attempt: Attempt) -> tuple[dict[str, Any], bool]:
     call, outcome = attempt.call, attempt.outcome
     spec, settings = call.spec, call.run.runtime.settings
     error, value = outcome.error, outcome.value
+    foreign = foreign_text_of(spec.foreign_text, attempt.arguments)
     said = value
     if error is None and type(value) is str:
-        facts, attempt.result_digest = _read(settings, spec, value)
+        facts, attempt.result_digest = _read(settings, spec, value, foreign)
     else:
         facts = result_facts(
-            value, error=error, media_type=spec.media_type, schema=spec.result_schema, foreign_text=spec.foreign_text
+            value, error=error, media_type=spec.media_type, schema=spec.result_schema, foreign_text=foreign
         )
         said = value if error is None else f"{type(error).__qualname__}: {error}"
         attempt.result_digest = digest(said, settings.digest_key)
@@ -293,10 +297,10 @@ def _observed(attempt: Attempt) -> tuple[dict[str, Any], bool]:
     return attributes, bool(wrong)
 
 
-def _read(settings: Settings, spec: ToolSpec, text: str) -> tuple[ResultFacts, str]:
+def _read(settings: Settings, spec: ToolSpec, text: str, foreign: Foreign) -> tuple[ResultFacts, str]:
     return facts_and_digest(
         text, key=settings.digest_key, media_type=spec.media_type, schema=spec.result_schema,
-        foreign_text=spec.foreign_text,
+        foreign_text=foreign,
     )  # fmt: skip
 
 

@@ -45,8 +45,34 @@ FIRES = (
         {"why": "revisited"},
     ),
 )
+FACTS = (
+    "User's name is Priya. She lives in Pune and works mostly with Rust.",
+    "The user is called Priya, lives in Pune and mostly works with Rust.",
+    "Priya lives in Pune; works mostly with Rust.",
+    "User Priya works mostly with Rust and lives in Pune.",
+    "The user, Priya, lives in Pune and mostly works with Rust.",
+    "The user is called Priya; she mostly works with Rust, and lives in Pune.",
+)
+HITS = json.dumps(
+    [{"id": "w-1182", "title": "Untitled (lake)"}, {"id": "w-2207", "title": "Contact sheet, second part"}]
+)
+WATER = ("water", "works with water", "picture of water", "image of a water scene", "the one with the water")
 FIRES = (
     *FIRES,
+    Case(
+        "a memory is saved again in other words",
+        lambda s: [s.tool("add_memory", json.dumps({"memory": f}), "Memory added successfully") for f in FACTS],
+        (6,),
+        "warning",
+        {"why": "same_answer"},
+    ),
+    Case(
+        "the same hits to quite other words",
+        lambda s: [s.tool("search", json.dumps({"query": q, "size": 5}), HITS) for q in WATER],
+        (5,),
+        "warning",
+        {"why": "same_answer"},
+    ),
     Case(
         "the same search in other words",
         lambda s: [s.tool("web_search", json.dumps({"query": q}), "No results found.") for q in REWORDED],
@@ -62,7 +88,33 @@ FIRES = (
         (5, 6),
     ),
 )
+GREETING = "The quarterly planning meeting moves to Friday afternoon, please bring figures."
 QUIET = (
+    Case(
+        "one message to each of many",
+        lambda s: [
+            s.tool("post_note", json.dumps({"to": n, "text": GREETING}), "ok")
+            for n in ("anna", "bernd", "clara", "doris", "emil", "franz", "gerda")
+        ],
+    ),
+    Case(
+        "a message with each one's name in it",
+        lambda s: [
+            s.tool("add_memory", json.dumps({"memory": f"{n} likes quiet hotels near the station"}), "Memory added")
+            for n in ("Anna", "Bernd", "Clara", "Doris", "Emil", "Franz", "Gerda")
+        ],
+    ),
+    Case(
+        "searches for different things that share a word, with no hits",
+        lambda s: [
+            s.tool(
+                "grep",
+                json.dumps({"pattern": f"class {n}"}),
+                "No matches found anywhere in the folders that were searched, nor in those below them.",
+            )
+            for n in ("Parser", "Writer", "Reader", "Lexer", "Printer", "Scanner")
+        ],
+    ),
     Case(
         "one after the other is looked up",
         lambda s: [

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 class NoProgress:
     """The same error whatever the arguments, pages read before, or only calls whose ends are known already.
 
-    Or the same answer, time and again, to a search or a look in other words.
+    Or the same answer, time and again, to a search in other words or to what was stated before.
 
     Attributes:
         mode: observe or act.
         same_errors: failures in a row of one tool, alike but for their arguments.
         stale_pages: ranges in a row that lie within what was read.
         revisits: calls in a row that were made before with the same end.
-        same_answers: looks in a row at the same, in other words, with the same answer.
+        same_answers: calls in a row for the same, in other words, with the same answer.
     """
 
     name: ClassVar[str] = "no_progress"
@@ -53,7 +53,7 @@ class NoProgress:
             return self._found(step, run, message, lane.stale_pages, "read_before")
         asked = lane.alike + 1
         if asked >= self.same_answers and lane.seen < self.same_answers and not is_polling(step.action):
-            message = f"{step.action} was asked for the same {asked} times in other words and always said the same"
+            message = f"{step.action} was called {asked} times for the same in other words and always said the same"
             return self._found(step, run, message, asked, "same_answer")
         if lane.revisited < self.revisits or lane.seen <= 1 or run.track is None:
             return None

@@ -255,7 +255,9 @@ def _set_tool(step: Step, row: Mapping[str, Any]) -> None:
         step.result, step.result_digest = result, digest(result)
     if result is not None or step.failed:
         error = step.error_text if step.failed else None
-        step.result_facts = result_facts(result, error=error, foreign_text=foreign_text_tool(step.action))
+        step.result_facts = result_facts(
+            result, error=error, foreign_text=foreign_text_tool(step.action, step.arguments)
+        )
 
 
 def _set_llm(step: Step, row: Mapping[str, Any]) -> None:

@@ -251,8 +251,8 @@ def set_result(
     if result is None and error is None and is_error is None:
         return
     step.result_facts = result_facts(
-        result, error=error, is_error=is_error, media_type=media_type, foreign_text=foreign_text_tool(step.action),
-        exit_code=exit_code,
+        result, error=error, is_error=is_error, media_type=media_type, exit_code=exit_code,
+        foreign_text=foreign_text_tool(step.action, step.arguments),
     )  # fmt: skip
 
 

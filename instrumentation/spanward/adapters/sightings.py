@@ -81,7 +81,7 @@ def _side_by_side(run: Run, fresh: list[Sighting]) -> Flow:
 
 def _step(run: Run, message: ToolMessage, call: PendingCall) -> Flow:
     capture = run.runtime.settings.capture_content
-    facts = result_facts(message.text, foreign_text=foreign_text_tool(call.name))
+    facts = result_facts(message.text, foreign_text=foreign_text_tool(call.name, call.raw))
     attributes: dict[str, Any] = {
         semconv.OPERATION_NAME: semconv.OP_EXECUTE_TOOL,
         semconv.TOOL_NAME: call.name,

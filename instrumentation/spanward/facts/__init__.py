@@ -15,13 +15,14 @@ from spanward.facts.model import (
     facts_to_attributes,
 )
 from spanward.facts.signature import error_signature
-from spanward.facts.tools import foreign_text_tool
+from spanward.facts.tools import Foreign, foreign_text_of, foreign_text_tool
 from spanward.schema import Schema
 
 __all__ = [
     "AnswerFacts",
     "ArgumentsFacts",
     "Facts",
+    "Foreign",
     "ResultFacts",
     "Schema",
     "answer_facts",
@@ -33,6 +34,7 @@ __all__ = [
     "facts_and_digest",
     "facts_from_attributes",
     "facts_to_attributes",
+    "foreign_text_of",
     "foreign_text_tool",
     "result_facts",
     "text_of",

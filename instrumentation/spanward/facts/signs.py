@@ -9,6 +9,7 @@ import orjson
 
 from spanward.canonical import starts_like_json
 from spanward.facts.phrases import NO_ERROR
+from spanward.facts.programs import complaint
 from spanward.facts.tools import Foreign
 from spanward.facts.wording import TAIL, bounded, exit_code_in, is_block_page, is_error_text, keeps_out, status_in
 
@@ -107,12 +108,21 @@ def message_of(value: object) -> str:
 
 
 def _of_text(text: str, foreign: Foreign) -> Sign:
-    code = exit_code_in(text, foreign is not False)
+    code = exit_code_in(text, first_only=foreign is True or foreign == "by_name")
     if code is not None:
         return Sign("exit_code" if code else "", text[-TAIL:], None, code)
-    if is_error_text(text) if not foreign else foreign == "by_name" and keeps_out(text):
-        return Sign("text", text, status_in(text))
+    if said := _said(text, foreign):
+        return Sign("text", said, status_in(said))
     return Sign("page", "page", status_in(text[:TAIL])) if is_block_page(text) else WELL
+
+
+def _said(text: str, foreign: Foreign) -> str:
+    """The text, or the line of it, by which a tool says in words that it failed."""
+    if not foreign:
+        return text if is_error_text(text) else ""
+    if foreign is not True and keeps_out(text):
+        return text
+    return complaint(text) if foreign == "program" else ""
 
 
 def _of_object(value: dict[Any, Any], foreign: Foreign) -> Sign:

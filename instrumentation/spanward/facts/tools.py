@@ -6,20 +6,36 @@ import re
 from functools import lru_cache
 from typing import Final, Literal
 
-Foreign = bool | Literal["by_name"]
+from spanward.canonical import text_of
+from spanward.facts.programs import shows
+
+Foreign = bool | Literal["by_name", "program"]
 """Whether a text may be somebody else's: True where that is stated, ``by_name`` where the tool's name says so. Then a
-short text of a failed access is the tool's own word all the same: so whoever reads a file says that there is none."""
+short text of a failed access is the tool's own word all the same: so whoever reads a file says that there is none.
+``program`` where it is what a program printed, whose last words say whether it failed."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 _CARRIERS: Final = frozenset({
-    "bash", "browse", "browser", "cat", "cmd", "computer", "console", "crawl", "crawler", "curl", "grep",
-    "interpreter", "jupyter", "notebook", "ocr", "powershell", "rag", "recall", "repl", "retriever", "rg",
-    "ripgrep", "scrape", "scraper", "sh", "shell", "surfer", "tail", "terminal", "transcribe", "transcript",
-    "translate", "summarize", "visit", "web", "webpage", "website", "wget", "wiki", "wikipedia", "arxiv", "rss",
-    "exec", "python",
+    "browse", "browser", "cat", "computer", "crawl", "crawler", "curl", "grep", "notebook", "ocr", "rag", "recall",
+    "retriever", "rg", "ripgrep", "scrape", "scraper", "surfer", "tail", "transcribe", "transcript", "translate",
+    "summarize", "visit", "web", "webpage", "website", "wget", "wiki", "wikipedia", "arxiv", "rss",
 })  # fmt: skip
-"""Words that make a tool one whatever stands beside them: it brings pages, files or a program's output."""
+"""Words that make a tool one whatever stands beside them: it brings pages or files."""
+
+_RUNNERS: Final = frozenset({
+    "bash", "cmd", "console", "exec", "interpreter", "jupyter", "powershell", "python", "repl", "sh", "shell",
+    "terminal",
+})  # fmt: skip
+"""Words that make a tool one that brings a program's output."""
+_RUNS: Final = frozenset({
+    "run", "execute", "ejecutar", "ausführen", "exécuter", "executar", "esegui", "uitvoeren", "futtat", "start",
+})  # fmt: skip
+_RUN: Final = frozenset({
+    "command", "commands", "code", "script", "program", "process", "cell", "build", "comando", "befehl", "commande",
+    "opdracht", "parancs",
+})  # fmt: skip
+"""What a tool runs, for its output to be a program's."""
 
 _VERBS: Final = frozenset({
     "read", "view", "open", "get", "load", "show", "retrieve", "search", "extract", "download", "inspect", "fetch",
@@ -47,12 +63,25 @@ _CHANGES: Final = frozenset({"translate", "summarize", "ocr", "transcribe", "tra
 """What makes a text of a text: that may say anything, in any length."""
 
 
-@lru_cache(maxsize=4096)
-def foreign_text_tool(name: str) -> Foreign:
+def foreign_text_tool(name: str, arguments: str | None = None) -> Foreign:
     """Whether a tool of this name may return foreign text: a file, a page, a mail, a program's output.
 
     What such a tool returns is not judged by its words, since they may be somebody else's; but see :data:`Foreign`.
+
+    Args:
+        name: of the tool.
+        arguments: of the call, as text, where they are known.
     """
+    return foreign_text_of(_by_name(name), arguments)
+
+
+def foreign_text_of(stated: Foreign, arguments: object) -> Foreign:
+    """What is ``stated`` of a tool, for a call: a command that shows a file brings no words of its own."""
+    return "by_name" if stated == "program" and arguments and shows(text_of(arguments)) else stated
+
+
+@lru_cache(maxsize=4096)
+def _by_name(name: str) -> Foreign:
     words = [word.lower() for word in _WORD.findall(name[:200])]
     if "by" in words[1:]:  # what follows is what it is found by, not what is found
         words = words[: words.index("by", 1)]
@@ -61,6 +90,8 @@ def foreign_text_tool(name: str) -> Foreign:
         return False
     if found & _CHANGES and found & (_CARRIERS | _TEXTS):
         return True
+    if found & _RUNNERS or (found & _RUNS and found & _RUN):
+        return "program"
     if found & _CARRIERS or (len(words) == 1 and found & _ALONE) or (found & _VERBS and found & _TEXTS):
         return "by_name"
     return False

@@ -31,15 +31,17 @@ _AFTER_LABEL = (
     r"[*_`\"']{0,3}(?:\s{0,2}[\[(#]?(?:code |nr\.? |no\.? )?#?-?[0-9]{1,6}[\])]?)?"
     r"(?:\s{0,2}[:：!！\]>]|\s[-–—|]\s|\s{0,3}\n|\s{0,3}\Z)"
 )
-_LABEL = re.compile(
+LABEL: Final = (
     "(?:" + "|".join(label for language in LANGUAGES.values() for label in language.labels) + ")" + _AFTER_LABEL
 )
+"""A word for failure that is set off from what follows; in lower case."""
+_LABEL = re.compile(LABEL)
 # In the text's own case: "TypeError:" is a class, "terror:" is a word.
 _CLASS_LABEL = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,60}\.){0,6}[A-Za-z0-9_]{0,60}(?:Error|Exception)" + _AFTER_LABEL)
 # "Search API Error: ...", and what is marked as a failure and says so a few words later.
 _NAMED_LABEL = re.compile(r"(?:[A-Z][\w.-]{0,30} ){1,4}(?:Error|Exception|Failure)" + _AFTER_LABEL)
 _FAILURE_MARKS: Final = "❌⛔🚫✗✘🔴❗‼"
-_MARKED_LABEL = re.compile(rf"[\w .'()-]{{0,60}}?(?:{_LABEL.pattern})")
+_MARKED_LABEL = re.compile(rf"[\w .'()-]{{0,60}}?(?:{LABEL})")
 _NAMED: Final = 500
 """Up to this length a name before the label counts."""
 _NUMBER_AFTER_LABEL = re.compile(r"[±~]?-?[0-9]+(?:[.,][0-9]+)? ?%|[±~]?-?[0-9]+[.,][0-9]+")
@@ -190,13 +192,13 @@ def has_any(text: str, parts: tuple[str, ...]) -> bool:
     return False
 
 
-def exit_code_in(text: str, foreign: bool) -> int | None:
+def exit_code_in(text: str, *, first_only: bool) -> int | None:
     """Exit code in the first or the last line, where runners write it; of a foreign text only the first is theirs."""
     if "exit" not in text and "return" not in text and "Exit" not in text and "EXIT" not in text:
         return None
     stripped = text.strip()
     lines = (stripped[:SHORT].split("\n", 1)[0], stripped[-SHORT:].rsplit("\n", 1)[-1])
-    for line in lines[:1] if foreign else lines:
+    for line in lines[:1] if first_only else lines:
         lower = line.lower()
         found = _EXIT.match(lower) or _EXIT_OF_COMMAND.search(lower)
         if found:
