@@ -13,7 +13,15 @@ from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext
 from spanward import canonical, feedback, relaxed, span_codec
-from spanward.facts import answer_facts, arguments_facts, digest, error_signature, facts_to_attributes, result_facts
+from spanward.facts import (
+    answer_facts,
+    arguments_facts,
+    digest,
+    error_signature,
+    facts_to_attributes,
+    foreign_text_tool,
+    result_facts,
+)
 from spanward.facts.commands import in_command, in_sql
 from spanward.facts.model import facts_from_attributes
 from spanward.facts.reach import touched
@@ -48,12 +56,13 @@ def _messages(data: bytes) -> None:
 
 def _facts(data: bytes) -> None:
     text = host_text(data)
-    for foreign in (False, True):
+    for foreign in (False, True, "by_name", "program"):
         result = result_facts(text, foreign_text=foreign)
     for facts in (result, result_facts(None, error=text), result_facts(text, is_error=True, media_type=text[:40])):
         told = facts_to_attributes(result=facts, arguments=arguments_facts(text), answer=answer_facts(text))
         promise(facts_from_attributes(told.get).result == facts, "facts survive the way through attributes")
     error_signature(text)
+    foreign_text_tool(text[:40], text)
 
 
 def _dangers(data: bytes) -> None:
