@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,17 +11,10 @@ from hypothesis import strategies as st
 from spanward.facts import foreign_text_tool, result_facts
 from spanward.facts.programs import complaint, shows
 
-_OUTPUTS = Path(__file__).parents[1] / "fixtures" / "programs"
+from tests.outputs import outputs
 
-
-def _outputs(name: str) -> dict[str, str]:
-    """The outputs in a file, each below a line "%% its name"."""
-    parts = (_OUTPUTS / name).read_text(encoding="utf-8").split("%% ")[1:]
-    return {title: body.rstrip("\n") for title, _, body in (part.partition("\n") for part in parts)}
-
-
-FAILED = _outputs("failed.txt")
-FINE = _outputs("fine.txt")
+FAILED = outputs("programs/failed.txt")
+FINE = outputs("programs/fine.txt")
 SHOWS = [
     "cat build.log",
     "cd app && tail -n 50 build.log",

@@ -78,7 +78,7 @@ QUIET_JSON: list[Any] = [
     {"exit_code": 0, "stderr": "Error: x"}, {"title": "Error: the movie", "year": 1999},
     {"log": "Traceback (most recent call last):", "n": 3}, {"items": [{"error": "nested"}], "n": 1},
     {"outer": {"error": "nested"}, "n": 1}, {"message": "Error codes explained", "n": 2},
-    {"state": "failed", "job": 7}, {"result": "no errors found"}, {"result": {"error": "nested"}},
+    {"state": "failed", "job": 7}, {"result": "no errors found"},
     {"content": [{"type": "text", "text": "all is well"}], "isError": False}, [{"error": "in a list"}],
     [{"text": "Error: a tweet", "id": 3}], [1, 2], 5, None, [], "all is well",
     {"error_rate": 0.5, "failed_logins": 3}, {"query": "error", "hits": ["Fehler: ein Roman"]},

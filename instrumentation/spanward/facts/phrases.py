@@ -49,7 +49,9 @@ LANGUAGES: Final[dict[str, Phrases]] = {
             "enoent", "eacces", "eperm:", "econnrefused", "econnreset", "etimedout", "cannot unmarshal",
             "cannot find module", "maximum call stack", "unexpected token ", "unexpected end of json",
             "string to replace not found", "old_string not found", "oldstring not found", "old string not found",
-            "no changes to make", "the tool call failed", "tool execution error", "fatal: ",
+            "no changes to make", "limit exceeded",
+            "api rate limit exceeded", "bad credentials", "missing authentication token",
+            "authentication credentials were not provided", "the tool call failed", "tool execution error", "fatal: ",
         ),
         short_openings=(
             "could not ", "couldn't ", "invalid ", "sorry, ", "we could not ", "we couldn't ", "oops",
@@ -111,7 +113,8 @@ LANGUAGES: Final[dict[str, Phrases]] = {
         nothing=("kein", "ergebnis", "treffer", "muster", "suchbegriff", "übereinstimmung"),
     ),
     "es": Phrases(
-        labels=(r"error(?: [a-záéíóúñ]+){0,3}", r"excepción", r"fallo", r"falló", r"mensaje de error"),
+        # English shares the first word: what follows it counts only before a colon.
+        labels=(r"error(?: [a-záéíóúñ]+){1,3}(?=\s?:)", r"excepción", r"fallo", r"falló", r"mensaje de error"),
         openings=(
             "error al ", "error en ", "error de ", "error interno", "error inesperado", "error desconocido",
             "se produjo un error", "se ha producido un error", "ha ocurrido un error", "ocurrió un error",

@@ -28,7 +28,7 @@ _MARKS: Final = re.compile("|".join((
     r"compilation (?:failed|terminated)", r"-- configuring incomplete, errors",
     r"[1-9]\d{0,4} errors?(?: generated\.?)?\Z",
     r"[1-9]\d{0,4} ?个错误", r"error:? failed to solve",
-    rf"\S{{1,200}}[:(]\d{{1,7}}(?:[:,]\d{{1,5}})?\)?: (?:fatal )?{LABEL}",
+    rf"\S{{1,200}}[:(]\d{{1,7}}(?:[:,]\d{{1,5}})?\)?: (?:fatal )?(?:error \w{{1,12}}: |{LABEL})",
     # packages, repositories, services
     r"e: \S", r"npm (?:err!|error) ", r"\W{0,3}err_pnpm_", r"error command failed with exit",
     r"your requirements could not be resolved", r"automatic merge failed", r"\d{1,6} out of \d{1,6} hunks? failed",

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from spanward.canonical import starts_like_json
+from spanward.facts.envelopes import (
+    BAD,
+    CARRIERS,
+    CODES,
+    ENVELOPES,
+    ERRORS,
+    EXITS,
+    FIELDS,
+    FLAGS,
+    LISTS,
+    MESSAGES,
+    PAYLOADS,
+    SENTENCES,
+    STATED,
+    STATUSES,
+    is_error_value,
+    is_named_fault,
+    is_thin,
+    is_turned_away,
+    message_in,
+    said,
+)
 from spanward.facts.phrases import NO_ERROR
 from spanward.facts.programs import complaint
 from spanward.facts.tools import Foreign
@@ -32,44 +56,41 @@ class Sign(NamedTuple):
 
 WELL: Final = Sign("")
 
-_MESSAGE_FIELDS = (
-    "message", "msg", "detail", "error_description", "description", "reason", "title", "error", "type", "code",
-    "nachricht", "meldung", "mensaje", "mensagem", "messaggio", "bericht", "üzenet", "komunikat", "сообщение", "消息",
-)  # fmt: skip
-_ERROR_FIELDS = frozenset({
-    "error", "Error", "exception", "error_message", "errorMessage", "error_details", "err", "fehler", "erreur", "erro",
-    "errore", "fout", "hiba", "błąd", "ошибка", "错误", "エラー", "오류", "hata",
-})  # fmt: skip
 _VALIDATION_FIELDS = frozenset({"type", "loc", "msg"})
 """Of each entry in a list of validation errors."""
-_FLAGS: Mapping[str, bool] = {
-    "success": False, "ok": False, "succeeded": False, "successful": False, "is_success": False, "isSuccess": False,
-    "isError": True, "is_error": True, "failed": True, "has_error": True, "hasError": True,
+_FLAG_TEXT: Mapping[object, bool] = {
+    "false": False, "true": True, "False": False, "True": True, "no": False, "yes": True, 0: False,
 }  # fmt: skip
-_FLAG_TEXT: Mapping[object, bool] = {"false": False, "true": True, "False": False, "True": True}
-_BAD_STATUS = frozenset({
-    "error", "failed", "failure", "fail", "errored", "exception", "fatal", "err", "fehler", "fehlgeschlagen", "erreur",
-    "échec", "fallo", "fallido", "erro", "falha", "errore", "fallito", "fout", "mislukt", "hiba", "sikertelen", "błąd",
-    "blad", "ошибка", "错误", "失败", "エラー", "失敗", "오류", "실패", "hata",
-})  # fmt: skip
-_STATUS_FIELDS = ("status", "statusCode", "status_code", "http_status", "httpStatus", "result", "outcome")
-_EXIT_FIELDS = ("exit_code", "exitCode", "exitcode", "returncode", "return_code", "returnCode", "exit_status")
-_CODE_FIELDS = ("errcode", "errno", "error_code", "errorCode")
-_PAYLOAD_FIELDS = ("data", "result", "results", "items", "valid", "is_valid")
-_LOOKED_AT = frozenset(
-    {*_ERROR_FIELDS, *_FLAGS, *_STATUS_FIELDS, *_EXIT_FIELDS, *_CODE_FIELDS, "errors", "code", "type", "detail"}
-)  # fmt: skip
-_WRAPPERS = frozenset(
-    {"result", "output", "content", "text", "response", "message", "detail", "msg", "value", "return"}
+_XML_FAULT: Final = re.compile(
+    r"(?:<\?xml[^>]{0,200}\?>\s{0,9})?<(?:\w{1,20}:)?(?:Error|ErrorResponse|Fault|ExceptionReport|ServiceExceptionReport"
+    r"|errors?|exception|Exception|fault)\b"
 )
-"""Names of the only field of an object that merely carries a text."""
+_SOAP_FAULT: Final = re.compile(r"<(?:\w{1,20}:)?Fault>")
+_XML_MESSAGE: Final = re.compile(
+    r"<(?:\w{1,20}:)?(?:[Mm]essage|faultstring|reason|ExceptionText|Text)\b[^>]{0,200}>([^<]{1,500})<"
+)
+_LITERAL: Final = re.compile(r"'(?:[Ee]rrors?|exception|success|ok|status|is_?[Ee]rror|message|detail|code)'\s?:")
+_LITERALS: Final = ("{'", "[{'")
+_STREAMS: Final = ("{", "data:", "event:")
+_LITERAL_CAP: Final = 4_096
+_EVENTS: Final = 3
+"""Events at the end of a stream of them that are read."""
 _SMALL: Final = 4
 """Fields of an object that carries little more than a text."""
+_ANSWER: Final = 30
+"""Fields of an answer; an object with more of them is a table, and "error" a name in it."""
+_FORM: Final = 20
+"""Fields of a form."""
 
 
 def says_nothing(value: object) -> bool:
     """Whether a parsed result is an object with none of the fields that are looked at: the common case, and cheap."""
-    return isinstance(value, dict) and len(value) > 1 and _LOOKED_AT.isdisjoint(value)
+    return (
+        isinstance(value, dict)
+        and len(value) > 1
+        and FIELDS.keys().isdisjoint(value)
+        and not isinstance(next(iter(value.values())), list)
+    )
 
 
 def of_result(value: Any, text: str, *, is_json: bool, foreign: Foreign) -> Sign:
@@ -101,7 +122,8 @@ def message_of(value: object) -> str:
         if isinstance(value, list) and value:
             value = value[0]
         elif isinstance(value, dict):
-            value = next((value[name] for name in _MESSAGE_FIELDS if value.get(name)), "")
+            fields = said(value)
+            value = next((fields[name] for name in MESSAGES if fields.get(name)), "")
         else:
             break
     return value if isinstance(value, str) else "" if value is None else str(value)
@@ -111,12 +133,41 @@ def _of_text(text: str, foreign: Foreign) -> Sign:
     code = exit_code_in(text, first_only=foreign is True or foreign == "by_name")
     if code is not None:
         return Sign("exit_code" if code else "", text[-TAIL:], None, code)
-    if said := _said(text, foreign):
-        return Sign("text", said, status_in(said))
+    if words := _words(text, foreign):
+        return Sign("text", words, status_in(words))
+    if text.startswith("<") and (_XML_FAULT.match(text) or _SOAP_FAULT.search(text[:TAIL])):
+        message = _XML_MESSAGE.search(text[:TAIL])
+        return Sign("field", message[1] if message else text[:TAIL])
+    read = _of_literal if text.startswith(_LITERALS) else _of_events if text.startswith(_STREAMS) else None
+    if read is not None and (sign := read(text)).sign:
+        return sign
     return Sign("page", "page", status_in(text[:TAIL])) if is_block_page(text) else WELL
 
 
-def _said(text: str, foreign: Foreign) -> str:
+def _of_events(text: str) -> Sign:
+    """The last events of a stream that came as text: JSON lines, or server-sent events."""
+    for line in text[-TAIL * 2 :].rstrip().split("\n")[-2 * _EVENTS :]:
+        value, is_json = loads(line.removeprefix("data:").strip())
+        if is_json and isinstance(value, dict) and len(line) < len(text):
+            fields = said(value)
+            error = fields.get("error")
+            if is_error_value(error) or (fields.get("type") == "error" and message_in(fields)):
+                return Sign("field", message_of(error or value), _status_number(error))
+    return WELL
+
+
+def _of_literal(text: str) -> Sign:
+    """What Python writes of a dictionary: tools return it where they meant JSON."""
+    if len(text) > _LITERAL_CAP or not _LITERAL.search(text):
+        return WELL
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return WELL
+    return of_result(value, text, is_json=isinstance(value, dict | list), foreign=False)
+
+
+def _words(text: str, foreign: Foreign) -> str:
     """The text, or the line of it, by which a tool says in words that it failed."""
     if not foreign:
         return text if is_error_text(text) else ""
@@ -125,89 +176,128 @@ def _said(text: str, foreign: Foreign) -> str:
     return complaint(text) if foreign == "program" else ""
 
 
-def _of_object(value: dict[Any, Any], foreign: Foreign) -> Sign:
-    if not (value.keys() & _LOOKED_AT):
-        return WELL
-    status = _status_number(value)
-    for name, bad in _FLAGS.items():
-        flag = value.get(name)
-        if flag is bad or (isinstance(flag, str) and _FLAG_TEXT.get(flag) is bad):
-            return Sign("field", message_of(value), status, _exit_code(value))
-    for name in _ERROR_FIELDS & value.keys():
-        if _is_error_value(value[name]):
-            error = value[name]
+def _of_object(value: dict[Any, Any], foreign: Foreign, depth: int = 2) -> Sign:
+    fields = said(value)
+    if not fields:
+        complaint = "" if foreign else _first_complaint(value)
+        return Sign("field", complaint) if complaint else _of_envelope(value, fields, foreign, depth)
+    status = _status_number(fields)
+    for name, bad in FLAGS.items():
+        if (
+            name in fields
+            and _flag(fields[name]) is bad
+            and (fields[name] is bad or isinstance(fields[name], str) or message_in(fields))
+        ):
+            return Sign("field", message_of(value), status, _exit_code(fields))
+    for name in (*ERRORS, *SENTENCES) if len(value) <= _ANSWER else ():
+        if name in fields and is_error_value(fields[name]) and (name in ERRORS or isinstance(fields[name], str)):
+            error = fields[name]
             return Sign("field", message_of(value if error is True else error), status or _status_number(error))
-    if _has_errors(value) or _has_error_code(value) or _of_list(value.get("detail")).sign:
-        return Sign("field", message_of(value.get("errors") or value), status)
-    stated = next((value[name] for name in ("status", "result", "outcome") if isinstance(value.get(name), str)), "")
-    if status is not None or stated.lower() in _BAD_STATUS or (value.get("type") == "error" and "message" in value):
-        return Sign("status", message_of(value), status, _exit_code(value))
-    code = _exit_code(value)
+    if (
+        (len(value) <= _ANSWER and _has_errors(fields))
+        or _has_error_code(fields)
+        or _of_list(fields.get("detail")).sign
+    ):
+        return Sign("field", message_of(fields.get("errors") or value), status)
+    stated = any(isinstance(fields.get(name), str) and fields[name].lower() in BAD for name in STATED)
+    refused = fields.get("status") is False and message_in(fields) != ""
+    if status is not None or stated or refused or (fields.get("type") == "error" and "message" in fields):
+        return Sign("status", message_of(value), status, _exit_code(fields))
+    if not foreign and (sign := _of_thin(value, fields)).sign:
+        return sign
+    code = _exit_code(fields)
+    if code is None and depth and (sign := _of_envelope(value, fields, foreign, depth)).sign:
+        return sign
     if (
         code is None
         and not foreign
         and len(value) <= _SMALL
-        and (value.get("success") is True or value.get("ok") is True)
+        and (fields.get("success") is True or fields.get("ok") is True)
     ):
         # A flag that is always set, beside a text that says otherwise.
-        said = next((value[name] for name in _WRAPPERS & value.keys() if isinstance(value[name], str)), "")
-        if said and is_error_text(said):
-            return Sign("text", said, status_in(said))
+        text = next((fields[name] for name in CARRIERS & fields.keys() if isinstance(fields[name], str)), "")
+        if text and is_error_text(text):
+            return Sign("text", text, status_in(text))
     return Sign("exit_code" if code else "", message_of(value) if code else "", None, code)
 
 
+def _of_thin(value: dict[Any, Any], fields: Mapping[str, Any]) -> Sign:
+    """An object that carries a message and little more: the name of an error beside it, or what it says."""
+    message = message_in(fields)
+    if not message or not is_thin(value):
+        return WELL
+    if len(fields) > 1 and is_named_fault({**fields, "message": None}):
+        return Sign("field", message)
+    if is_turned_away(message) or (len(value) > 1 and fields.get("message") == message and is_error_text(message)):
+        return Sign("text", message, status_in(message))
+    return WELL
+
+
+def _of_envelope(value: dict[Any, Any], fields: Mapping[str, Any], foreign: Foreign, depth: int) -> Sign:
+    """Another service's answer inside of one that says that all is well; only where it brings nothing but an error."""
+    inner = next(iter(value.values())) if len(value) == 1 else next((fields[n] for n in ENVELOPES if n in fields), None)
+    if isinstance(inner, str) and inner.startswith("{"):
+        inner = loads(inner)[0]
+    if not isinstance(inner, dict) or not is_thin(inner):
+        return WELL
+    if "is_error" in (within := said(inner)) and within["is_error"] is True:
+        return Sign("flag", _block_text(inner.get("content")) or message_of(inner))
+    return _of_object(inner, foreign, depth - 1)
+
+
 def _of_list(value: object) -> Sign:
-    """A list is a failure when it is a list of validation errors, as pydantic writes them."""
-    reports = (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(item, dict) and item.keys() >= _VALIDATION_FIELDS for item in value)
-    )
-    return Sign("field", message_of(value)) if reports else WELL
+    """A list is a failure when it is a list of validation errors, as pydantic writes them, or of coded errors."""
+    if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
+        return WELL
+    if all(item.keys() >= _VALIDATION_FIELDS for item in value):
+        return Sign("field", message_of(value))
+    coded = all(_has_error_code(said(item)) and message_in(said(item)) and is_thin(item) for item in value)
+    return Sign("field", message_of(value)) if coded else WELL
 
 
-def _is_error_value(error: object) -> bool:
-    if isinstance(error, str):
-        return error.strip().lower() not in NO_ERROR
-    if isinstance(error, bool) or error is None:
-        return error is True
-    if isinstance(error, int):  # a code, not a margin of error
-        return error < 0 or 400 <= error < 600
-    return bool(error) and isinstance(error, dict | list)
+def _first_complaint(value: Mapping[Any, Any]) -> str:
+    """What an object says that has a list of complaints for each field of a form; "" when it is another one."""
+    if not 0 < len(value) <= _FORM or not all(isinstance(item, list) and item for item in value.values()):
+        return ""
+    complaints = [text for item in value.values() for text in item]
+    every = all(isinstance(text, str) and text.endswith(".") and is_error_text(text) for text in complaints)
+    return complaints[0] if every else ""
 
 
-def _has_errors(value: dict[Any, Any]) -> bool:
+def _flag(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return _FLAG_TEXT.get(value) if isinstance(value, str | int) else None
+
+
+def _has_errors(fields: Mapping[str, Any]) -> bool:
     """A list of errors beside a payload is part of an answer (a linter's, a batch's); alone it is the answer."""
-    errors = value.get("errors")
-    if (
-        not errors
-        or not isinstance(errors, list | dict | str)
-        or (isinstance(errors, str) and not _is_error_value(errors))
-    ):
+    errors = next((fields[name] for name in LISTS if fields.get(name)), None)
+    if not isinstance(errors, list | dict | str) or (isinstance(errors, str) and not is_error_value(errors)):
         return False
-    return (
-        not any(value.get(name) not in (None, [], {}) for name in _PAYLOAD_FIELDS) and value.get("success") is not True
-    )
+    return not any(fields.get(name) not in (None, [], {}) for name in PAYLOADS) and fields.get("success") is not True
 
 
-def _has_error_code(value: dict[Any, Any]) -> bool:
-    for name in _CODE_FIELDS:
-        code = value.get(name)
+def _has_error_code(fields: Mapping[str, Any]) -> bool:
+    for name in CODES:
+        code = fields.get(name)
+        if isinstance(code, bool) or (name == "ret" and not message_in(fields)):
+            continue
         if (isinstance(code, int) and code != 0) or (isinstance(code, str) and code.strip().lower() not in NO_ERROR):
             return True
-    code = value.get("code")
+    code = fields.get("code")
     if isinstance(code, int) and not isinstance(code, bool) and code not in (0, 200):
-        message = message_of({name: value[name] for name in ("message", "msg", "detail") if name in value})
-        return bool(message) and (400 <= code < 600 or is_error_text(message))
+        message = message_of({name: fields[name] for name in ("message", "msg", "detail") if name in fields})
+        return bool(message) and (400 <= code < 600 or code < 0 or is_error_text(message))
     return False
 
 
 def _status_number(value: object) -> int | None:
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         return None
-    names: tuple[str, ...] = _STATUS_FIELDS[:5]
-    for name in (*names, "code") if value.keys() & {"message", "msg", "detail", "error"} else names:
-        number = value.get(name)
+    fields = said(value)
+    for name in (*STATUSES, "code") if fields.keys() & {"message", "msg", "detail", "error"} else STATUSES:
+        number = fields.get(name)
         if isinstance(number, str) and number[:3].isdecimal() and not number[3:4].isalnum():
             number = int(number[:3])
         if isinstance(number, int) and not isinstance(number, bool) and 400 <= number < 600:
@@ -215,9 +305,9 @@ def _status_number(value: object) -> int | None:
     return None
 
 
-def _exit_code(value: dict[Any, Any]) -> int | None:
-    for name in _EXIT_FIELDS:
-        code = value.get(name)
+def _exit_code(fields: Mapping[str, Any]) -> int | None:
+    for name in EXITS:
+        code = fields.get(name)
         if isinstance(code, int) and not isinstance(code, bool):
             return bounded(code)
     return None
@@ -231,7 +321,7 @@ def _unwrap(value: object) -> str | Sign | None:
     if isinstance(value, dict):
         if len(value) == 1:
             ((name, inner),) = value.items()
-            if name in _WRAPPERS and isinstance(inner, str):
+            if name in CARRIERS and isinstance(inner, str):
                 return inner
         blocks = value.get("content")
         if value.get("isError") is True:

@@ -7,6 +7,7 @@ does not grow with the text and a text that speaks of errors is not taken for on
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 from typing import Final
 
 from spanward.facts.page_phrases import PAGE_PHRASES, PAGE_STEMS, PAGE_TITLES
@@ -116,6 +117,7 @@ _TITLE = re.compile(
     re.MULTILINE,
 )
 _TITLE_STATUS = re.compile(r"(?:http )?(?:error |status )?([45][0-9]{2})\b[\s:\-–—|]*")
+_REASONS: Final = frozenset(status.phrase.lower() for status in HTTPStatus if status >= HTTPStatus.BAD_REQUEST)
 _SEPARATOR = re.compile(r"\s[|\-–—·]\s|\||[:!.…?]")
 _TAG = re.compile(r"<(?:script|style)[^<>]{0,500}>[^<]{0,20000}</|<[^<>]{0,2000}>")
 
@@ -267,4 +269,4 @@ def _is_page_title(title: str) -> bool:
     title = title.strip()
     status = _TITLE_STATUS.match(title)
     first = _SEPARATOR.split(title[status.end() :] if status else title, maxsplit=1)[0].strip()
-    return first in PAGE_TITLES or (status is not None and not first)
+    return first in PAGE_TITLES or (status is not None and (not first or first in _REASONS))
