@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from spanward.facts import error_signature
+from spanward.facts.limits import is_too_much, is_too_often
 
 from spanward_detector.model import HttpAttempt, Kind, Step
 
@@ -49,6 +50,9 @@ _BY_CLASS: Final[tuple[tuple[str, str, int], ...]] = (
     ("callinterrupted", "hung", 0),
     ("ratelimit", "rate_limited", 429),
     ("toomanyrequests", "rate_limited", 429),
+    ("throttl", "rate_limited", 429),
+    ("resourceexhausted", "rate_limited", 429),
+    ("quotaexceeded", "rate_limited", 429),
     ("contextlength", "context_overflow", 0),
     ("contextwindow", "context_overflow", 0),
     ("timeout", "timeout", 0),
@@ -80,13 +84,6 @@ _BY_CLASS: Final[tuple[tuple[str, str, int], ...]] = (
 _BY_TEXT: Final[Mapping[str, re.Pattern[str]]] = {
     failure_type: re.compile(pattern, re.IGNORECASE)
     for failure_type, pattern in (
-        (
-            "context_overflow",
-            r"context[ _](?:length|window|size)|maximum context|prompt is too long|input is too long"
-            r"|tokens_limit_reached|\bmax(?:imum)? size:? \d{3,9} tokens"
-            r"|\btokens?\b[^\n]{0,60}\bexceeds?\b[^\n]{0,40}\b(?:maximum|limit)\b[^\n]{0,24}\btokens?\b",
-        ),
-        ("rate_limited", r"\brate[ _-]?limit|\btoo many requests\b|\bquota exceeded\b"),
         (
             "unknown_tool",
             r"\b(?:tool|function)\b[^\n]{0,80}\b(?:not found|does not exist"
@@ -188,8 +185,7 @@ def _model(step: Step) -> Outcome:
     if not (step.failed or step.timed_out):
         # Attempts below a call that worked were retried by its SDK. A gateway may still hide an error in the answer.
         if not step.finish_reason and step.answer and _ERROR_BODY.match(step.answer):
-            overflows = _BY_TEXT["context_overflow"].search(step.answer[:_TEXT_CAP]) is not None
-            return _failed(step, "context_overflow" if overflows else "silent_error", 0, None)
+            return _failed(step, "context_overflow" if is_too_much(step.answer) else "silent_error", 0, None)
         return WORKED
     if step.control_flow:
         return WORKED
@@ -209,11 +205,13 @@ def _of_failure(step: Step, status: int) -> tuple[str, int]:
     if status == 429:
         return "rate_limited", status
     text = (step.error_text or "")[:_TEXT_CAP] if step.failed else ""
-    if text and step.kind is Kind.LLM and _BY_TEXT["context_overflow"].search(text):
+    too_often = text != "" and is_too_often(text)
+    # "Too many tokens per minute" is no matter of the context, and a context that is named is none of the rate.
+    if text and step.kind is Kind.LLM and is_too_much(text) and not (too_often and "context" not in text):
         return "context_overflow", status
     if text and is_policy_refusal(text):
         return "refusal", status
-    if status == 403 and _BY_TEXT["rate_limited"].search(text):
+    if too_often and status not in (401, 404, 407):
         return "rate_limited", status
     if status in (401, 403, 407):
         return "auth_error", status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 import orjson
@@ -12,6 +13,7 @@ from spanward.canonical import canonical_json, canonical_of_parsed, canonical_of
 from spanward.facts import signs
 from spanward.facts.claims import claims_in
 from spanward.facts.dangers import orders_in, secret_of_arguments, secret_of_result
+from spanward.facts.limits import is_too_often
 from spanward.facts.model import AnswerFacts, ArgumentsFacts, ResultFacts
 from spanward.facts.phrases import ADMISSIONS, DENIALS
 from spanward.facts.signature import error_signature
@@ -23,6 +25,7 @@ from spanward.schema import Schema
 _EDGE: Final = 1_000
 _NOTHING: Final = frozenset({"", "null", "none", "[]", "{}", '""', "undefined", "n/a"})
 _LONGEST_NOTHING: Final = 64
+_NOT_FOR_RATE: Final = frozenset({401, 404, 407})
 _DECIDED: Final = frozenset({"field", "status", "flag"})
 MARKS: Final = "–—“”„‘…•→"
 """Typographic marks that are frequent in answers."""
@@ -98,7 +101,7 @@ def _facts(
         error=sign.sign,
         signature=error_signature(sign.message or (text_of(value) if is_json else text)) if sign.sign else "",
         exit_code=sign.exit_code,
-        status=sign.status if sign.sign else None,
+        status=_status_by(sign),
         injection=orders_in(text),
         # Reading a secret is common and no leak: looked for where it may be news, in what somebody else wrote.
         secret=secret_of_result(text) if foreign_text else "",
@@ -194,6 +197,13 @@ def _admits(lower: str) -> bool:
     for words in DENIALS:
         lower = lower.replace(words, " ")
     return has_any(lower, admissions)
+
+
+def _status_by(sign: signs.Sign) -> int | None:
+    """Status of a result that is an error; a message that calls come too often is 429 in whatever field it stands."""
+    if sign.sign in ("field", "status", "flag") and sign.status not in _NOT_FOR_RATE and is_too_often(sign.message):
+        return HTTPStatus.TOO_MANY_REQUESTS.value
+    return sign.status if sign.sign else None
 
 
 def _of_exception(error: BaseException | str, exit_code: int | None) -> signs.Sign:

@@ -55,6 +55,7 @@ LANGUAGES: Final[dict[str, Phrases]] = {
         ),
         short_openings=(
             "could not ", "couldn't ", "invalid ", "sorry, ", "we could not ", "we couldn't ", "oops",
+            "overloaded", "the model is overloaded", "server is busy", "the server is busy", "the server is overloaded",
             "no endpoints found", "insufficient permission", "you do not have permission",
             "you don't have permission", "you are not authorized",
             *(

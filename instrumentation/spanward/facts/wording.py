@@ -10,6 +10,7 @@ import re
 from http import HTTPStatus
 from typing import Final
 
+from spanward.facts.limits import is_too_often, was_too_often
 from spanward.facts.page_phrases import PAGE_PHRASES, PAGE_STEMS, PAGE_TITLES
 from spanward.facts.phrases import LANGUAGES, NO_ERROR
 
@@ -123,7 +124,9 @@ _TAG = re.compile(r"<(?:script|style)[^<>]{0,500}>[^<]{0,20000}</|<[^<>]{0,2000}
 
 
 def status_in(text: str) -> int | None:
-    """HTTP status that an error text names."""
+    """HTTP status that an error text names; 429 where its words say so, whatever stands beside them."""
+    if is_too_often(text):
+        return HTTPStatus.TOO_MANY_REQUESTS.value
     head = text[:HEAD].lower()
     found = _NUMBERED_OPENING.match(head.lstrip(_DECORATION))
     if found and found["status"]:
@@ -230,7 +233,7 @@ def _says_none(rest: str) -> bool:
 
 
 def _is_short_error(start: str) -> bool:
-    if _SYSTEM_ERROR.match(start) or _REASON.search(start) or _RETURNED.match(start):
+    if _SYSTEM_ERROR.match(start) or _REASON.search(start) or _RETURNED.match(start) or was_too_often(start):
         return True
     whole = start.rstrip(" \t\r\n.!。！'\")]…")
     clause = _CLAUSE_END.split(whole, maxsplit=1)[0].rstrip()
