@@ -43,6 +43,8 @@ BAD_FORMS: Final = frozenset({"malformed", "truncated", "double_encoded", "not_o
 """Forms of arguments that are not the JSON object that a tool call needs."""
 
 _TEXT_CAP: Final = 2048
+_WORD: Final = 300
+"""Length of a result that may be a framework's own word in the place of a tool's."""
 _TELLING: Final = frozenset({401, 403, 407, 429})
 _TRANSIENT_STATUS: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 
@@ -86,9 +88,16 @@ _BY_TEXT: Final[Mapping[str, re.Pattern[str]]] = {
     for failure_type, pattern in (
         (
             "unknown_tool",
-            r"\b(?:tool|function)\b[^\n]{0,80}\b(?:not found|does not exist"
-            r"|is not (?:a valid|defined|registered|available))"
-            r"|\b(?:unknown|no such|unavailable|unregistered) (?:tool|function)\b",
+            r"\b(?:tool|function|werkzeug)\b[^\n]{0,80}(?:\bnot found|\bdo(?:es)? not exist|\bdo(?:es)?n't exist"
+            r"|\bis not (?:a valid|defined|registered|available|supported|found)|\bnicht gefunden)"
+            r"|\baction '[^'\n]{1,80}' don't exist"
+            r"|\b(?:unknown|no such|unavailable|unregistered|unrecogni[sz]ed|undefined|unsupported) (?:tool|function)\b"
+            r"|\binvalid tool name\b|\bno (?:tool|function|handler)(?: \w{1,12}){0,2} (?:named|called|for)\b"
+            r"|\bis not a (?:valid |registered |known |recogni[sz]ed |supported )?tool\b|\btool_not_found\b"
+            r"|\battempted to call (?:an? )?(?:unknown |unavailable )?tool\b"
+            r"|\bcould not find (?:a )?(?:tool|function)\b"
+            r"|-32601\b|工具[^\n]{0,40}(?:不存在|未找到)|未找到工具|未知工具|ツール[^\n]{0,40}(?:見つかりません|存在しません)"
+            r"|\boutil inconnu|\bherramienta desconocida",
         ),
         (
             "schema_violation",
@@ -148,6 +157,9 @@ def _tool(step: Step) -> Outcome:
     facts = step.result_facts
     sign = facts.error if facts is not None else ""
     if not (step.failed or sign or step.timed_out or step.outcome_unknown) or step.control_flow:
+        # A framework's own word in the place of a result names the tool that was called.
+        if step.result and len(step.result) <= _WORD and step.action in step.result and _has_no_such_tool(step.result):
+            return _failed(step, "unknown_tool", 0, None)
         return PLAIN if _is_plain(step) else WORKED
     attempt = last_attempt(step)
     status = attempt.status if attempt is not None and attempt.status >= 400 else 0
@@ -159,17 +171,17 @@ def _tool(step: Step) -> Outcome:
         and _BY_TEXT["environment_error"].search((step.result or "")[-_TEXT_CAP:])
     ):
         failure_type = "environment_error"
-    if (
-        not failure_type
-        and sign in ("text", "flag")
-        and _BY_TEXT["unknown_tool"].search((step.result or "")[:_TEXT_CAP])
-    ):
+    if not failure_type and sign in ("text", "flag", "field") and _has_no_such_tool(step.result or ""):
         failure_type = "unknown_tool"
     if not failure_type:
         failure_type = "tool_error" if step.failed or sign in ("flag", "exception") else "silent_error"
     return _failed(
         step, failure_type, status or found or stated, attempt.retry_after_ms if attempt is not None else None
     )
+
+
+def _has_no_such_tool(text: str) -> bool:
+    return _BY_TEXT["unknown_tool"].search(text[:_TEXT_CAP]) is not None
 
 
 def _is_plain(step: Step) -> bool:

@@ -49,7 +49,7 @@ LANGUAGES: Final[dict[str, Phrases]] = {
             "enoent", "eacces", "eperm:", "econnrefused", "econnreset", "etimedout", "cannot unmarshal",
             "cannot find module", "maximum call stack", "unexpected token ", "unexpected end of json",
             "string to replace not found", "old_string not found", "oldstring not found", "old string not found",
-            "no changes to make", "limit exceeded",
+            "no changes to make", "limit exceeded", "mcp error ",
             "api rate limit exceeded", "bad credentials", "missing authentication token",
             "authentication credentials were not provided", "the tool call failed", "tool execution error", "fatal: ",
         ),
