@@ -13,6 +13,8 @@ from spanward.facts.page_phrases import PAGE_PHRASES, PAGE_STEMS
 from spanward.facts.phrases import LANGUAGES
 from spanward.semconv import ERROR_SIGNS
 
+from tests.outputs import outputs
+
 # --- text -------------------------------------------------------------------------------------------------------------
 
 FAILING_TEXT = {
@@ -239,6 +241,8 @@ PAGES = [
     "続けるにはログインしてください", "Our systems have detected unusual traffic from your computer network.",
 ]  # fmt: skip
 
+KEPT_OUT = outputs("pages/kept_out.txt")
+READ = outputs("pages/read.txt")
 NOT_PAGES = [
     "<html><head><title>404 Not Found - HTTP | Docs</title></head><body>"
     + "The status means a lot. " * 200
@@ -257,6 +261,18 @@ def test_block_and_login_pages_are_failures_of_any_tool(text: str) -> None:
     """A page that keeps the tool out is not the page that was asked for."""
     for foreign in (True, False):
         assert result_facts(text, foreign_text=foreign).error == "page"
+
+
+@pytest.mark.parametrize("name", KEPT_OUT)
+def test_pages_of_real_sites_that_keep_a_reader_out(name: str) -> None:
+    """Checks for robots, walls, errors and logins as sites and their guards word them, read as text."""
+    assert result_facts(KEPT_OUT[name], foreign_text=foreign_text_tool("fetch_page")).error in ("page", "text")
+
+
+@pytest.mark.parametrize("name", READ)
+def test_pages_that_only_speak_of_such_things(name: str) -> None:
+    """News with a line on cookies, guides to logins, a film of that name, the source of an app."""
+    assert result_facts(READ[name], foreign_text=foreign_text_tool("fetch_page")).error == ""
 
 
 @pytest.mark.parametrize("text", NOT_PAGES, ids=lambda v: v[:40])

@@ -44,8 +44,37 @@ PAGE_PHRASES: Final = (
     "non sono un robot", "non sei un robot", "di essere umano", "accesso bloccato", "traffico insolito",
     "geen robot bent", "ongebruikelijk verkeer", "nem robot", "szokatlan forgal",
     "nie jestem robotem", "nie jesteś robotem", "dostęp zablokowany", "robot olmadığınızı", "erişiminiz engellendi",
+    "performing security verification", "protect against malicious bots", "verifying you are human",
+    "review the security of your connection", "this search was made by a human", "hold to confirm you are a human",
+    "please enable js and disable any ad blocker", "incapsula incident", "blocked due to a network policy",
+    "detected that javascript is disabled in this browser", "make sure you're not a robot", "not a bot",
+    "let us know you're not a robot", "unusual activity from your computer network", "unusual activity from your network",
+    "enter the characters you see below", "you are using automation tools to browse", "当前环境异常", "网络环境存在异常",
+    "アクセスする権限がありません", "keine berechtigung, auf diese seite zuzugreifen",
+    "no tiene permiso para acceder a esta", "n'avez pas l'autorisation d'accéder", "нет прав доступа", "а не робот",
+    "não tem permissão para acessar esta", "non hai l'autorizzazione per accedere",
 )  # fmt: skip
 """Sentences of block and login pages. They count in short texts only."""
+
+SHORT_PAGES: Final = (
+    "subscribe to continue reading", "subscribe to read", "read the full story, subscribe", "already a subscriber?",
+    "sign in to see", "sign in to view", "log in to view", "log in to see", "sign in to confirm", "before you continue to",
+    "sign in to slack", "forgot your password", "forgot password?", "session has expired", "session expired",
+    "your session timed out", "need to enable javascript to run this app", "enable javascript to run this app",
+    "enable javascript to continue", "javascript is not available", "javascript is required", "be right back",
+    "undergoing scheduled maintenance", "under maintenance", "down for maintenance", "temporarily down",
+    "browser is not supported", "browser is no longer supported", "unsupported browser", "doesn't have that page archived",
+    "page you are looking for", "page you're looking for", "page you requested", "page can't be found",
+    "page cannot be found", "page could not be found", "page doesn't exist", "page does not exist",
+    "nothing was found at this location", "this is not the web page you", "you need access", "request access, or switch",
+    "not available in your country", "not available in your region", "unavailable in your region",
+    "unavailable for legal reasons", "content isn't available right now", "this content does not exist",
+    "this content is no longer available", "sent too many requests", "seite wurde nicht gefunden",
+    "seite existiert nicht", "page introuvable", "page demandée", "página no encontrada", "página não encontrada",
+    "pagina niet gevonden", "pagina non trovata", "页面不存在", "页面未找到", "您访问的页面", "ページが見つかりません",
+    "페이지를 찾을 수 없습니다", "страница не найдена", "az oldal nem található",
+)  # fmt: skip
+"""Sentences of pages that are not the one asked for. They count where there is hardly anything else."""
 
 PAGE_STEMS: Final = (
     "robot", "captcha", "human", "blocked", "log in", "logged in", "sign in", "permission to access",
@@ -53,6 +82,9 @@ PAGE_STEMS: Final = (
     "meld", "zugriff", "mensch", "sesión", "acceso", "connecte", "humain", "ingelogd", "jelentkez", "登录", "验证",
     "访问", "faça login", "accedi ", "ログイン", "ロボット", "アクセス", "人間", "人机", "真人", "机器人", "滑", "로봇", "접근",
     "접속", "로그인", "робот", "доступ", "войдите", "datenverkehr", "robot", "loggen", "tráfico", "trafic", "accès",
+    " bot", "bots", "ad blocker", "incapsula", "network policy", "javascript is disabled", "unusual activity",
+    "characters you see", "automation tools", "环境", "berechtigung", "permiso", "autorisation", "permissão",
+    "autorizzazione", "прав",
     "robô", "humano", "acesso", "tráfego", "umano", "accesso", "traffico", "toegang", "verkeer", "forgal", "dostęp",
     "engellendi",
 )  # fmt: skip

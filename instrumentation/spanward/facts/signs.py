@@ -141,7 +141,7 @@ def _of_text(text: str, foreign: Foreign) -> Sign:
     read = _of_literal if text.startswith(_LITERALS) else _of_events if text.startswith(_STREAMS) else None
     if read is not None and (sign := read(text)).sign:
         return sign
-    return Sign("page", "page", status_in(text[:TAIL])) if is_block_page(text) else WELL
+    return Sign("page", "page", status_in(text[:TAIL])) if is_block_page(text, stated=foreign is True) else WELL
 
 
 def _of_events(text: str) -> Sign:

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Final
 
 from spanward.facts.limits import is_too_often, was_too_often
-from spanward.facts.page_phrases import PAGE_PHRASES, PAGE_STEMS, PAGE_TITLES
+from spanward.facts.page_phrases import PAGE_PHRASES, PAGE_STEMS, PAGE_TITLES, SHORT_PAGES
 from spanward.facts.phrases import LANGUAGES, NO_ERROR
 
 HEAD: Final = 2_000
@@ -112,6 +112,8 @@ _OF_ACCESS: Final = re.compile(
     r"|datei|fichier|archivo|arquivo|bestand|fájl|文件|檔案|ファイル|файл|파일|\bplik|dosya|tiedosto|soubor|ملف"
 )
 """What a tool that brings other people's texts fails at."""
+_EXPLAINS: Final = re.compile(r"(?:\w{1,20} ){1,4}(?:is|was|are|were|means?|refers?) (?:an? |the |to )")
+"""A text that explains the words it begins with: "Access Denied is a film"."""
 _TITLE = re.compile(
     r"<title[^>]{0,200}>([^<]{0,300})</title|^title: ([^\n]{0,300})$"
     r"|screenshot of \[([^\]\n]{0,300})\]\(http",
@@ -119,6 +121,16 @@ _TITLE = re.compile(
 )
 _TITLE_STATUS = re.compile(r"(?:http )?(?:error |status )?([45][0-9]{2})\b[\s:\-–—|]*")
 _REASONS: Final = frozenset(status.phrase.lower() for status in HTTPStatus if status >= HTTPStatus.BAD_REQUEST)
+_SENTENCE_END: Final = re.compile(r"[.!?。！？](?=\s|\Z)")
+_OPENING: Final = 5
+"""Lines of a short page whose first sentences say what it is."""
+_KEEPS_OUT: Final = frozenset({
+    "access denied", "forbidden", "unauthorized", "page not found", "service unavailable", "too many requests",
+    "bad gateway", "attention required", "just a moment", "internal server error", "gateway timeout",
+    "gateway time-out", "zugriff verweigert", "accès refusé", "acceso denegado", "acesso negado", "accesso negato",
+    "toegang geweigerd", "доступ запрещен", "доступ запрещён", "访问被拒绝", "アクセスが拒否されました",
+})  # fmt: skip
+"""The whole first line of a short page that is no other page."""
 _SEPARATOR = re.compile(r"\s[|\-–—·]\s|\||[:!.…?]")
 _TAG = re.compile(r"<(?:script|style)[^<>]{0,500}>[^<]{0,20000}</|<[^<>]{0,2000}>")
 
@@ -155,6 +167,8 @@ def is_error_text(text: str) -> bool:
         return not _says_none(start[label.end() :] if label.re is not _NAMED_LABEL else stripped[label.end() :].lower())
     if length > LONG:
         return False
+    if _EXPLAINS.match(start):
+        return False
     if start.startswith(_OPENINGS.get(start[:1], ())) or _NUMBERED_OPENING.match(start) or _NO_COMMAND.match(start):
         return True
     return length <= SHORT and _is_short_error(start)
@@ -171,8 +185,13 @@ def keeps_out(text: str) -> bool:
     )
 
 
-def is_block_page(text: str) -> bool:
-    """Whether a text is a page that says "not you" or "not here" instead of what was asked for."""
+def is_block_page(text: str, *, stated: bool = False) -> bool:
+    """Whether a text is a page that says "not you" or "not here" instead of what was asked for.
+
+    Args:
+        text: as it came.
+        stated: somebody says that the tool brings texts of others: then a short text may be any.
+    """
     length = len(text)
     if length > HTML:
         return False
@@ -186,7 +205,14 @@ def is_block_page(text: str) -> bool:
         head = " ".join(_TAG.sub(" ", text).split()).lower().replace("’", "'")
         if len(head) > PAGE:
             return False
-    return has_any(head, PAGE_STEMS) and has_any(head, PAGE_PHRASES)
+    if has_any(head, PAGE_STEMS) and has_any(head, PAGE_PHRASES):
+        return True
+    bare = head.strip().lstrip(_DECORATION)
+    if stated or length > SHORT or not bare or text.lstrip().startswith("<"):
+        return False
+    lines = [line.removeprefix("oops! ") for line in bare.split("\n") if line.strip()]
+    opening = "\n".join(_SENTENCE_END.split(line, maxsplit=1)[0] for line in lines[:_OPENING])
+    return has_any(opening, SHORT_PAGES) or _is_refusal(lines[0].strip())
 
 
 def has_any(text: str, parts: tuple[str, ...]) -> bool:
@@ -266,6 +292,14 @@ def _in_order(text: str, words: tuple[str, ...]) -> bool:
             return False
         position += len(word) - 1  # the space that ends one word begins the next
     return True
+
+
+def _is_refusal(line: str) -> bool:
+    """Whether the first line of a short page is a status with its reason, or the reason of one that keeps out."""
+    status = _TITLE_STATUS.match(line)
+    rest = line[status.end() :] if status else line
+    first = _SEPARATOR.split(rest, maxsplit=1)[0].strip()
+    return first in _REASONS if status else first in _KEEPS_OUT
 
 
 def _is_page_title(title: str) -> bool:
