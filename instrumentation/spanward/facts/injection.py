@@ -26,11 +26,21 @@ _NEAR: Final = 4
 
 
 _ASCII: Final = ENGLISH + LATIN
-_ALL: Final = _ASCII + OTHER
 STEMS: Final = frozenset(stem for phrase in _ASCII for stem in phrase.stems)
 """A text in ASCII that has none of these, in any case, is no injection."""
-BITS: Final = ("<", "ignor", "instru", "prompt", "are ", "ou can", "he user", "anweisung")
+BITS: Final = (
+    "<", "ignor", "instru", "prompt", "are ", "ou can", "he user", "anweisung", "disregard", "orget e", "read this",
+    "ing this:", "note ", "ttention ", "i:", "ou must", "e you to", "ed to",
+    "your developer",
+    "now on", "[inst", "[system", "end of ",
+)  # fmt: skip
 """Each of :data:`STEMS` has one of these, and they are fewer."""
+_BY_BIT: Final = {
+    bit: tuple(
+        (stem, phrase) for phrase in _ASCII for stem in phrase.stems if bit == next(b for b in BITS if b in stem)
+    )
+    for bit in BITS
+}
 
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 _FLAG: Final = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
@@ -62,15 +72,24 @@ def injection_in(text: str) -> str:
     if "\\u" in text:
         text = _unescaped(text)
     if text.isascii():
-        return _first(_ASCII, text.lower())
+        return _first_ascii(text.lower())
     if _BEYOND_LATIN.search(text) is not None:
         if (hidden := _HIDDEN.search(text)) is not None and _HIDDEN.search(_FLAG.sub("", text), hidden.start() // 8):
             return "hidden_text"
         text = _plain(text)
     lower = text.lower()
-    if (sign := _first(_ALL, lower)) or _MIXED.search(lower) is None:
+    if (sign := _first_ascii(lower) or _first(OTHER, lower)) or _MIXED.search(lower) is None:
         return sign
-    return _first(_ASCII, lower.translate(_LOOKALIKES))
+    return _first_ascii(lower.translate(_LOOKALIKES))
+
+
+def _first_ascii(lower: str) -> str:
+    for bit, stems in _BY_BIT.items():
+        if bit in lower:
+            for stem, phrase in stems:
+                if stem in lower and _found(phrase.pattern, stem, lower):
+                    return phrase.sign
+    return ""
 
 
 def _first(phrases: tuple[Phrase, ...], lower: str) -> str:

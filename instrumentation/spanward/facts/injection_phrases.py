@@ -48,6 +48,18 @@ _MODEL = (
     r"|autonomous agent)\b"
 )
 
+_ORDER = (
+    r"(?:please~)?(?:ignore|disregard|forget|send|forward|reveal|recommend|do not~(?:tell|mention|reveal|inform|summari)"
+    r"|exfiltrate|upload|delete|transfer|email|mail~|reply~(?:only|with)|respond~(?:only|with)|output~|say~that|rate~this"
+    r"|give~(?:a|this|it)~|run~|execute|call~the|invoke|open~this|click|approve|you~must|your~task~has~changed|include~the"
+    r"|stop~(?:what|your)|when~(?:summari|you~summari|asked|answering))"
+)
+"""What a text that is not the user's may not want of a model."""
+_NAMED = r"(?:ai|llm|gpt|claude|gemini|chatgpt|copilot|language model|large language model|chatbot)s?"
+_NAMES = ("ai", "llm", "gpt", "claude", "gemini", "chatgpt", "copilot", "language model", "chatbot")
+_OPENED = r"(?:^|[\n\"]|\\n)"
+"""A line begins, or a text in JSON."""
+
 ENGLISH: Final = (
     _phrase(
         "override",
@@ -87,6 +99,115 @@ ENGLISH: Final = (
         r"|models?)?[:!]~?(?:you~must|ignore|do not tell|do not mention|send|forward|reveal|recommend|say that|stop)\b",
     ),
     _phrase(
+        "override",
+        ("disregard ",),
+        rf"\bdisregard~{_FILLERS}{_EARLIER}~(?:[a-z-]{{1,16}}~){{0,2}}{_ORDERS}(?!'s)",
+    ),
+    _phrase(
+        "override",
+        ("forget everything",),
+        r"\bforget~everything~(?:you~(?:were~told|have been told|know|learned)|above|before)\b",
+    ),
+    _phrase("override", ("instruction override", "instructions override"), r"\binstructions?~override:~?[\"'a-z]"),
+    _phrase(
+        "addressed",
+        ("if you read this",),
+        rf"\b{_NAMED},~if~you~read~this\b",
+    ),
+    _phrase(
+        "addressed",
+        ("reading this:", "processing this:", "summarizing this:", "summarising this:"),
+        rf"\b{_NAMED}(?:~(?:assistants?|agents?|models?))?~(?:reading|processing|summari[sz]ing)~this:~?{_ORDER}",
+    ),
+    _phrase(
+        "addressed",
+        tuple(
+            f"{lead} {name}"
+            for lead in ("note to", "note for", "attention", "attention all", "instruction to", "instruction for",
+                         "instructions to", "instructions for")
+            for name in ("ai", "llm", "gpt", "claude", "chatgpt", "language model")
+        ),
+        rf"\b(?:attention|notes?|instructions?)[,:]?~(?:(?:to|for)~)?(?:(?:all|any|every)~)?{_NAMED}"
+        rf"(?:~(?:assistants?|agents?|models?|reviewers?|readers?|summari[sz]ers?))?[:!,.-]~?{_ORDER}",
+    ),
+    _phrase(
+        "addressed",
+        ("ai:",),
+        rf"(?:<!--|[(\[{{])~?{_NAMED}:~?{_ORDER}",
+    ),
+    _phrase("takeover", ("your new instructions",), r"\byour~new~instructions~are\b"),
+    _phrase(
+        "takeover",
+        ("hidden instruction", "secret instruction", "admin instruction"),
+        r"\b(?:begin|start)(?:~of)?~(?:hidden|secret|admin)~instructions?\b",
+    ),
+    _phrase(
+        "takeover",
+        ("instruction for the", "instructions for the"),
+        rf"\bimportant~instructions?~for~the~(?:ai~|llm~)?(?:assistants?|agents?|models?):~?{_ORDER}",
+    ),
+    _phrase(
+        "takeover",
+        ("when you read this",),
+        r"\bwhen~you~read~this,?~(?:please~)?(?:call~(?:the~)?tool|run~the|send~(?:the|all)|execute|invoke"
+        r"|use~the~(?:tool|function)|open~this~link)",
+    ),
+    _phrase(
+        "takeover",
+        ("you must first",),
+        r"\byou~must~first~(?:send|upload|forward|email|post|read)~(?:me~)?(?:the~)?(?:contents?~of|all~(?:emails|files)"
+        r"|password|credentials|api keys?|secrets|conversation|/etc/|~?~/\.ssh|\.env)",
+    ),
+    _phrase(
+        "takeover",
+        ("authorize you to", "authorise you to"),
+        r"\bi~(?:hereby~)?authori[sz]e~you~to~(?:bypass|skip|ignore|disable|override)\b",
+    ),
+    _phrase(
+        "takeover",
+        ("been upgraded to", "been switched to"),
+        r"\byou~have~been~(?:upgraded|switched)~to~(?:admin|developer|root|debug|god|unrestricted)~mode\b",
+    ),
+    _phrase(
+        "takeover",
+        ("from your developer",),
+        r"\bfrom~your~developers?[:,.]~?(?:you~must~)?(?:disable|ignore|bypass|override|disregard)\b",
+    ),
+    _phrase(
+        "takeover",
+        ("now on you", "now on, you"),
+        r"\bfrom~now~on,?~you~(?:will|must|shall)~(?:act~as~(?:root|admin|dan|an~unrestricted)|ignore|bypass|obey"
+        r"|skip~(?:all~)?confirmation)",
+    ),
+    _phrase(
+        "forged_markup",
+        ("<system>", "<|system|>", "[inst]", "[system]"),
+        r"(?:<system>|<\|system\|>|\[system\]:?|\[inst\])(?:[\s>|]|\\[nrt]){0,8}(?:override\b|ignore\b|disregard\b"
+        r"|new~(?:instructions|rules)\b|forget\b|you~are~now\b|reveal\b|forward~all\b)",
+    ),
+    _phrase(
+        "forged_markup",
+        ("system: you must", "system: ignore", "system: disregard", "system: new instru"),
+        rf"{_OPENED}[#*_ ]{{0,6}}system:~(?:you~must~now~(?:call|run|execute|send|transfer|delete|ignore|reply|output"
+        r"|use)|ignore~|disregard~|new~instructions)",
+    ),
+    _phrase(
+        "forged_markup",
+        ("new system prompt", "updated system prompt", "real system prompt"),
+        rf"{_OPENED}[#*_ ]{{1,8}}(?:new|updated|real)~system~prompt\b",
+    ),
+    _phrase(
+        "forged_markup",
+        ("human: ignore", "human: disregard", "user: ignore", "user: disregard"),
+        rf"{_OPENED}(?:human|user):~(?:ignore~(?:that|the|all)|disregard~)",
+    ),
+    _phrase(
+        "forged_markup",
+        tuple(f"end of {what}" for what in ("document", "file", "input", "content", "result", "tool output")),
+        r"\bend~of~(?:document|file|input|content|results?|tool~output)\b[^\na-z\\]{0,20}(?:\n|\\n){1,4}~?"
+        r"(?:user|human|system|assistant):~",
+    ),
+    _phrase(
         "reveal_prompt",
         ("prompt", "instru"),
         r"\b(?:reveal|print|output|repeat|disclose|leak|send|forward|email|tell me|show me|write out)~(?:me~|us~)?"
@@ -99,6 +220,9 @@ ENGLISH: Final = (
         r"\b(?:do not|don't|never)~(?:tell|inform|alert|warn|mention (?:this|it|that) to|reveal (?:this|it|that) to|let)"
         r"~the~user~(?:about~(?:this|these|that)~(?:instructions?|message|step|action|request|transfer|change)"
         r"|(?:that~)?you~(?:did|have done|sent|were told|received|are doing)|know~(?:about~this|that~you))\b",
+        r"\b(?:do not|don't|never)~(?:tell|inform|alert)~the~user~about~this[.,;]?~(?:instead|just|and~(?:send|upload|run))",
+        r"\bthe~user~(?:also~)?(?:wants|asked|has~asked|has~authori[sz]ed|has~approved)~(?:for~)?(?:you~)?to~(?:also~)?"
+        r"(?:delete|transfer|forward|wire|remove)[^.\n]{0,60}(?:do~it~now|without~(?:asking|confirm)|immediately)",
         r"\bwithout~(?:telling|informing|asking|alerting)~the~user\b[^.\n]{0,60}\b(?:send|forward|upload|delete|transfer"
         r"|exfiltrate)\b",
     ),
@@ -107,7 +231,7 @@ ENGLISH: Final = (
         ("<|im_start|>", "<important>", "<information>"),
         r"(?:<\|im_start\|>|<important>|<information>)(?:[\s>|]|\\[nrt]|<\|end_header_id\|>|system|user|assistant"
         r"|<system>){0,24}"
-        r"(?:ignore|disregard|you~must~(?:first|now|always|immediately|not tell)|you~are~now|new~instruction"
+        r"(?:ignore|disregard|you~are~(?:unrestricted|no~longer|dan\b|jailbroken)|you~must~(?:first|now|always|immediately|not tell)|you~are~now|new~instruction"
         r"|do~not~(?:tell|inform|mention)|this~is~an~important~message|before~(?:using~this~tool|you~(?:do|can|answer))"
         r"|first~(?:send|read|forward|call|transfer)|instead~of~(?:answering|doing)|override)\b",
     ),
