@@ -192,14 +192,16 @@ INJECTION_SIGNS: Final[tuple[InjectionSign, ...]] = (
 SecretKind = Literal[
     "aws_access_key", "github_token", "npm_token", "gitlab_token", "slack_token", "slack_webhook", "openai_key",
     "anthropic_key", "google_api_key", "stripe_key", "huggingface_token", "sendgrid_key", "jwt", "private_key",
+    "pypi_token", "telegram_token", "azure_key", "service_token", "unproven_token",
     "payment_card",
 ]  # fmt: skip
 SECRET_KINDS: Final[tuple[SecretKind, ...]] = (
     "aws_access_key", "github_token", "npm_token", "gitlab_token", "slack_token", "slack_webhook", "openai_key",
     "anthropic_key", "google_api_key", "stripe_key", "huggingface_token", "sendgrid_key", "jwt", "private_key",
+    "pypi_token", "telegram_token", "azure_key", "service_token", "unproven_token",
     "payment_card",
 )  # fmt: skip
-"""``payment_card`` is looked for in arguments only."""
+"""``payment_card`` is looked for in arguments only; ``unproven_token`` has the form of a token and a wrong checksum."""
 
 Claim = Literal["standby", "announced", "done", "tested", "complete", "written", "reported", "tried"]
 CLAIMS: Final[tuple[Claim, ...]] = (

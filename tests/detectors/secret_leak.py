@@ -22,6 +22,16 @@ TOKEN = github("k3Vn8QzR5tYb1LxW7cJm2PdS9fHg4A")
 WRONG = TOKEN[:-1] + ("0" if TOKEN[-1] != "0" else "1")
 KEY = "AKIA" + "QY7LPMN5HH2FPZAM"
 
+SERVICES = (
+    "dop_v1_" + "9f3a1c7e5b2d8640" * 4,
+    "shpat_" + "9f3a1c7e5b2d8640" * 2,
+    "gsk_" + "k3Vn8QzR5tYb1LxW7cJm2PdS9fHg4A" + "k3Vn8QzR5tYb1LxW7cJm2P",
+    "pypi-AgEIcHlwaS5vcmcCJ" + "k3Vn8QzR5tYb1LxW7cJm2PdS9fHg4A" * 2,
+    "8473629104:AAk3Vn8QzR5tYb1LxW7cJm2PdS9fHg4Axyz",
+    "AccountKey=" + "k3Vn8QzR5tYb1LxW7cJm2PdS9fHg4A" * 2 + "k3Vn8QzR5tYb1LxW7cJm2PdS9f==",
+    "xai-" + "k3Vn8QzR5tYb1LxW7cJm2PdS9fHg4A" * 2 + "k3Vn8QzR5tYb1LxW7cJm",
+)
+
 FIRES = (
     Case(
         "a token is posted",
@@ -45,12 +55,16 @@ FIRES = (
         (1,),
         "info",
     ),
+    Case("a wrong checksum", lambda s: s.tool(arguments=f'{{"k": "{WRONG}"}}'), (1,), "info"),
+    *(
+        Case(f"a token of a service: {token[:8]}", lambda s, token=token: s.tool(arguments=f'{{"k": "{token}"}}'), (1,))
+        for token in SERVICES
+    ),
     Case(
         "content off", lambda s: (setattr(s, "content", False), s.tool(arguments=f'{{"k": "{TOKEN}"}}')), (1,), "error"
     ),
 )
 QUIET = (
-    Case("a wrong checksum", lambda s: s.tool(arguments=f'{{"k": "{WRONG}"}}')),
     Case("the manual's key", lambda s: s.tool(arguments='{"k": "AKIAIOSFODNN7EXAMPLE"}')),
     Case(
         "placeholders",

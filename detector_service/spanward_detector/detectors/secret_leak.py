@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from spanward.facts.credentials import UNPROVEN
+
 from spanward_detector.detectors.base import On, finding
 from spanward_detector.failures import Mode
 from spanward_detector.model import Finding, Kind, Step
@@ -18,8 +20,9 @@ class SecretLeak:
     """A call's arguments carry a secret; one in a file, page or mail that was read is noted as information.
 
     Kinds with a known prefix and form, and a right checksum where they have one; see ``spanward.facts.credentials``.
-    Placeholders and published samples are no secrets. They are matched where the content is, so it need not leave the
-    agent. Whether a secret belongs where it goes cannot be told, so this observes unless a policy says otherwise.
+    A token whose checksum is wrong is information. Placeholders and published samples are no secrets. They are matched
+    where the content is, so it need not leave the agent. Whether a secret belongs where it goes cannot be told, so this
+    observes unless a policy says otherwise.
 
     Attributes:
         mode: observe or act.
@@ -41,6 +44,7 @@ class SecretLeak:
                 step,
                 run,
                 f"the arguments of {step.action} carry a secret ({given.secret})",
+                severity="info" if given.secret == UNPROVEN else "error",
                 facts={"pattern": given.secret, "where": "arguments"},
             )
         if got is not None and got.secret:

@@ -17,6 +17,8 @@ import orjson
 EDGE: Final = 32_768
 """Characters that are looked at, from either end of a text."""
 
+UNPROVEN: Final = "unproven_token"
+"""Has the form of a token, and a checksum that is wrong."""
 _PLACEHOLDER: Final = re.compile(
     r"example|x{4}|\*{3}|\.{3}|your|test|dummy|sample|fake|placeholder|change_?me|insert|redacted|0{6}|1{6}|a{6}|z{6}"
     r"|123456|abcdef|qwerty|todo|secret-?key|api-?key",
@@ -25,6 +27,7 @@ _PLACEHOLDER: Final = re.compile(
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _DISTINCT: Final = 8
 """Different characters that the random part of a secret has at least."""
+_VARIED: Final = 16
 _CHECKSUM: Final = 6
 _SAMPLE_JWT: Final = re.compile(r"1234567890|john doe|jane doe|example", re.IGNORECASE)
 _MAC: Final = frozenset({"HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256",
@@ -49,6 +52,11 @@ class Kind(NamedTuple):
 
 def _random(_whole: str, part: str) -> bool:
     return len(set(part)) >= _DISTINCT and _PLACEHOLDER.search(part) is None
+
+
+def _varied(whole: str, part: str) -> bool:
+    """Random enough to be a token, though its checksum is not right: worth a word, no more."""
+    return len(set(part)) >= _VARIED and _random(whole, part)
 
 
 def _crc32(whole: str, part: str) -> bool:
@@ -98,16 +106,43 @@ KINDS: Final = (
     _kind("stripe_key", "k_live_", r"[sr]k_live_([A-Za-z0-9]{16,120})"),
     _kind("huggingface_token", "hf_", r"hf_([A-Za-z]{34})"),
     _kind("sendgrid_key", "SG.", r"SG\.([A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})"),
+    _kind("pypi_token", "pypi-AgE", r"pypi-AgE([A-Za-z0-9_-]{50,300})"),
+    _kind("telegram_token", ":AA", r"\d{8,10}:(AA[A-Za-z0-9_-]{33})"),
+    _kind("azure_key", "AccountKey=", r"AccountKey=([A-Za-z0-9+/]{86}==)"),
+    *(
+        _kind("service_token", stem, re.escape(stem) + f"({part})")
+        for stem, part in (
+            ("dop_v1_", "[a-f0-9]{64}"),
+            ("shpat_", "[a-f0-9]{32}"),
+            ("ntn_", "[0-9]{11,12}[A-Za-z0-9]{34,36}"),
+            ("lin_api_", "[A-Za-z0-9]{40}"),
+            ("dp.pt.", "[A-Za-z0-9]{40,44}"),
+            ("hvs.", "[A-Za-z0-9_-]{24,120}"),
+            ("gsk_", "[A-Za-z0-9]{52}"),
+            ("dapi", "[a-f0-9]{32}"),
+            ("ATATT3", "[A-Za-z0-9_=-]{150,250}"),
+            ("sq0atp-", "[A-Za-z0-9_-]{22}"),
+            ("NRAK-", "[A-Z0-9]{27}"),
+            ("pplx-", "[A-Za-z0-9]{48,56}"),
+            ("r8_", "[A-Za-z0-9]{37,40}"),
+            ("xai-", "[A-Za-z0-9]{70,90}"),
+            ("sbp_", "[a-f0-9]{40}"),
+            ("figd_", "[A-Za-z0-9_-]{40,48}"),
+            ("AGE-SECRET-KEY-1", "[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
+        )
+    ),
     _kind("jwt", "eyJ", r"(eyJ[A-Za-z0-9_-]{8,1024}\.eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{20,1024})", _signed),
     Kind(
         "private_key",
         "PRIVATE KEY",
         re.compile(
-            r"-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr])"
-            r"((?:[A-Za-z0-9+/=:,. -]{0,80}(?:\s|\\[nr]){1,4}){0,4}[A-Za-z0-9+/=]{40})"
+            r"-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\{1,4}[nr])"
+            r"((?:[A-Za-z0-9+/=:,. -]{0,80}(?:\s|\\{1,4}[nr]){1,4}){0,4}[A-Za-z0-9+/=]{40})"
         ),
         _random,
     ),
+    *(_kind(UNPROVEN, f"gh{letter}_", rf"gh{letter}_([A-Za-z0-9]{{36}})", _varied) for letter in "pousr"),
+    _kind(UNPROVEN, "npm_", r"npm_([A-Za-z0-9]{36})", _varied),
 )
 """Every kind, in the order in which they are tried."""
 
