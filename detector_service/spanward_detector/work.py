@@ -15,6 +15,8 @@ Role = Literal["looks", "runs", "checks", "lists", ""]
 Check = Literal["passed", "failed", ""]
 
 _CAP: Final = 8192
+_NAMES: Final = 256
+"""Tools of a run whose names are kept."""
 _RUNS: Final = frozenset({
     "bash", "shell", "sh", "terminal", "command", "exec", "execute", "cmd", "run", "python", "powershell", "process",
     "console", "code", "script", "ejecutar", "comando", "ausführen", "befehl", "commande", "opdracht",
@@ -54,11 +56,13 @@ class Work:
         ran: something was called that can run a command, as far as names tell.
         check: how the last tests, build or the like ended, where that is known.
         left: tasks that the last list of them shows as not done.
+        called: names of the tools that were called.
     """
 
     ran: bool = False
     check: Check = ""
     left: int = 0
+    called: frozenset[str] = frozenset()
 
     def copy(self) -> Work:
         """An independent copy."""
@@ -66,6 +70,8 @@ class Work:
 
     def take(self, step: Step, outcome: Outcome) -> None:
         """Look at a tool call."""
+        if step.action not in self.called and len(self.called) < _NAMES:
+            self.called |= {step.action}
         role = _role(step.action)
         if role == "looks":
             return

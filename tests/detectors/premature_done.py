@@ -103,6 +103,26 @@ FIRES = (
         {"claim": "tried"},
     ),
     Case(
+        "tells of calls of a tool that was not among those that were called",
+        lambda s: (
+            s.tool("bash", '{"command": "ls report.md"}', "report.md"),
+            s.llm("I tried `send_mail` a dozen times and it won't fire.", said=ASKED, declared_tools=TOOLS),
+        ),
+        (2,),
+        "warning",
+        {"claim": "tried"},
+    ),
+    Case(
+        "real output of no call, in a later turn",
+        lambda s: s.llm(
+            "Verified just now, real output: 1916 src/mod.rs",
+            said=(*ASKED, ("assistant", "src/mod.rs has 800 lines."), ("user", "Is that so?")),
+            declared_tools=TOOLS,
+        ),
+        (1,),
+        "info",
+    ),
+    Case(
         "a call as text",
         lambda s: s.llm('send_mail(to="Anna", text="the report")', said=ASKED, declared_tools=TOOLS),
         (1,),
@@ -126,6 +146,22 @@ FIRES = (
     Case("in Spanish", lambda s: (s.tool("get_rooms"), s.llm("Listo: he reservado la sala.", said=ASKED)), (2,)),
 )
 QUIET = (
+    Case(
+        "attempts that were made",
+        lambda s: (
+            s.tool("send_mail", error="ConnectionError"),
+            s.llm("I tried send_mail twice and it failed.", said=ASKED, declared_tools=TOOLS),
+        ),
+    ),
+    Case(
+        "told again what an earlier turn did by a call",
+        lambda s: s.llm(
+            "As I said, I've sent the report.",
+            said=(*ASKED, ("assistant", "Sent."), ("user", "Is it sent?")),
+            declared_tools=TOOLS,
+            extra={"called_before": True},
+        ),
+    ),
     Case("work, then an offer", lambda s: (s.tool("send_mail"), s.llm("Sent. Let me know when you need more."))),
     Case("a greeting", lambda s: s.llm("Hi! I'm ready to assist.", said=(("user", "hello"),))),
     Case(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from spanward_detector.codeact import FINAL_ANSWER
 from spanward_detector.detectors.base import On, finding
-from spanward_detector.failures import Mode
+from spanward_detector.failures import Mode, Severity
 from spanward_detector.model import Finding, Kind, Step
 from spanward_detector.text.wishes import asks_back, tells_to_wait
 from spanward_detector.text.words import subject
@@ -24,6 +24,9 @@ _FAULT: Final = re.compile(
 )
 _FILE: Final = re.compile(r"[\w./~\\-]{0,120}\w\.[A-Za-z][A-Za-z\d]{0,4}\b")
 _READ: Final = 4096
+_ATTEMPT: Final = r"\b(?:[Tt]ried|[Tt]rying|[Cc]alled|[Ii]nvoked|[Rr]an)\b"
+_DEEDS: Final = frozenset({"done", "written", "tested", "tried", "reported"})
+"""Claims that something was done."""
 _NOBODY_DID: Final = "the answer says that something was done, and no step could have done it"
 _NAME: Final = 4
 """Letters of a tool's name that is told from a word."""
@@ -65,10 +68,13 @@ class PrematureDone:
                 continue
             if message := against(step, run):
                 return self._found(step, run, message, claim)
+            if claim in _DEEDS and _idle(run) and _has_tools(step, run) and not step.extra.get("called_before"):
+                # Earlier turns, which nobody shows, may have been more than talk.
+                return self._found(step, run, "the answer tells of work, and nothing shows any", claim, "info")
         return None
 
-    def _found(self, step: Step, run: Run, message: str, claim: str) -> Finding:
-        return finding(self, step, run, message, severity="warning", facts={"claim": claim, "count": run.memory.steps})
+    def _found(self, step: Step, run: Run, message: str, claim: str, severity: Severity = "warning") -> Finding:
+        return finding(self, step, run, message, severity=severity, facts={"claim": claim, "count": run.memory.steps})
 
 
 def _idle(run: Run) -> bool:
@@ -115,10 +121,21 @@ def _reported(step: Step, run: Run) -> str:
 
 
 def _tried(step: Step, run: Run) -> str:
+    for name in _tools_named(step, run):
+        if name not in run.memory.work.called and re.search(
+            rf"{_ATTEMPT}[^.\n]{{0,40}}{re.escape(name)}", step.answer or ""
+        ):
+            return f"the answer tells of calls of {name}, and none was made"
     wanted = _last_request(step)
     if not wanted or _FAULT.search(wanted[:_READ]) or not _idle(run) or not _has_tools(step, run):
         return ""
     return "" if _goes_on(step) else "the answer tells of an attempt, and none was made"
+
+
+def _tools_named(step: Step, run: Run) -> list[str]:
+    """Declared tools that the answer names, if their names are no words."""
+    text = (step.answer or "")[:_READ]
+    return [name for name in step.declared_tools or run.declared if len(name) >= _NAME and "_" in name and name in text]
 
 
 def _tested(step: Step, run: Run) -> str:
