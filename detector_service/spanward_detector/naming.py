@@ -47,8 +47,27 @@ def is_unsettled(result: str) -> bool:
 @lru_cache(maxsize=4096)
 def words(action: str) -> frozenset[str]:
     """The words of a name in snake, kebab, dotted or camel case, in lower case."""
+    return frozenset(_in_order(action))
+
+
+def _in_order(action: str) -> list[str]:
     spaced = "".join(f" {c}" if c.isupper() else c if c.isalnum() else " " for c in action[:120])
-    return frozenset(spaced.lower().split())
+    return spaced.lower().split()
+
+
+_THINGS: Final = frozenset(
+    {"order", "booking", "payment", "refund", "charge", "purchase", "transfer", "comment", "post"}
+)
+_ABOUT: Final = frozenset({
+    "status", "history", "detail", "details", "info", "information", "summary", "methods", "options", "availability",
+    "quote", "estimate", "tracking", "count", "stats", "total", "totals", "state", "items", "log", "logs",
+})  # fmt: skip
+
+
+def _is_about(action: str) -> bool:
+    """True for a name that is a noun, as in "order_status": the thing is not made, it is asked about."""
+    names = [word for word in _in_order(action) if word.isalpha()]
+    return len(names) > 1 and names[-1] in _ABOUT and names[-2] in _THINGS and not _DOING.intersection(names[:-2])
 
 
 _LASTING: Final = frozenset({
@@ -58,6 +77,7 @@ _LASTING: Final = frozenset({
     "reservar", "reserva", "pedido", "comprar", "envoyer", "payer", "paiement", "commande", "commander", "verzenden",
     "betalen", "bestelling", "boeken", "kuldes", "fizetes", "rendeles", "foglalas",
 })  # fmt: skip
+_DOING: Final = _LASTING - _THINGS | {"create", "update", "delete", "cancel", "modify", "change", "add", "set"}
 _LOOKING: Final = frozenset(
     {
         "get", "list", "search", "find", "read", "fetch", "check", "lookup", "query", "show", "view", "count", "grep",
@@ -68,6 +88,17 @@ _LOOKING: Final = frozenset(
 )  # fmt: skip
 
 
+_ASKING: Final = frozenset(
+    {"get", "list", "search", "fetch", "lookup", "query", "show", "view", "retrieve", "describe"}
+)
+
+
+def _asks_for(action: str) -> bool:
+    """True for a name that begins with a verb of looking, as in "get_order", and goes on with things only."""
+    names = _in_order(action)
+    return names[:1] != [] and names[0] in _ASKING and not (_DOING | {"and", "then", "or"}).intersection(names[1:])
+
+
 _THINKING: Final = frozenset({"think", "thought", "plan", "reflect", "calculate", "calculator", "compute"})
 
 
@@ -75,6 +106,8 @@ _THINKING: Final = frozenset({"think", "thought", "plan", "reflect", "calculate"
 def only_looks(action: str) -> bool:
     """True for the name of a tool that finds out or works out something and changes nothing."""
     name = words(action)
+    if _is_about(action) or _asks_for(action):
+        return True
     return not (_LOOKING | _THINKING).isdisjoint(name) and _LASTING.isdisjoint(name)
 
 
@@ -89,7 +122,7 @@ _WRITING: Final = _LASTING | frozenset({
 def sounds_writing(action: str) -> bool:
     """True for the name of a tool that changes records or has an effect outside."""
     name = words(action)
-    return not _WRITING.isdisjoint(name) and _LOOKING.isdisjoint(name)
+    return not _WRITING.isdisjoint(name) and _LOOKING.isdisjoint(name) and not _is_about(action)
 
 
 def may_write(step: Step) -> bool:
@@ -100,7 +133,7 @@ def may_write(step: Step) -> bool:
 @lru_cache(maxsize=4096)
 def _sounds_lasting(action: str) -> bool:
     name = words(action)
-    return not _LASTING.isdisjoint(name) and _LOOKING.isdisjoint(name)
+    return not _LASTING.isdisjoint(name) and _LOOKING.isdisjoint(name) and not _is_about(action)
 
 
 _CREATING: Final = frozenset({
