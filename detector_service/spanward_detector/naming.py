@@ -99,7 +99,10 @@ def _asks_for(action: str) -> bool:
     return names[:1] != [] and names[0] in _ASKING and not (_DOING | {"and", "then", "or"}).intersection(names[1:])
 
 
-_THINKING: Final = frozenset({"think", "thought", "plan", "reflect", "calculate", "calculator", "compute"})
+_THINKING: Final = frozenset({
+    "think", "thought", "plan", "reflect", "calculate", "calculator", "compute", "analyze", "analyse", "detect",
+    "classify", "recognize", "ocr", "compare", "evaluate", "estimate",
+})  # fmt: skip
 
 
 @lru_cache(maxsize=4096)

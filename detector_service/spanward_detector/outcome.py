@@ -132,6 +132,14 @@ _ERROR_BODY: Final = re.compile(
     r"\s{0,8}(?:event: ?error\s{1,4}data: ?|data: ?|error: ?)?"
     r"\{\s{0,8}\"(?:error\"\s{0,8}:|type\"\s{0,8}:\s{0,8}\"error\"|code\"\s{0,8}:\s{0,8}[45]\d\d\b)"
 )
+_ERROR_ANSWER: Final = re.compile(
+    r"\s{0,8}(?:⚠️|❌|\[)?\s?(?:(?:api|llm|model|provider)(?: call| request)? (?:error|failed)[^\n]{0,60}:\s?)?"
+    r"(?:error code: [45]\d\d - [{'\"]|(?:api error|http error|error): ?[45]\d\d\b[^\n]{0,40}\{\s?[\"']"
+    r"|request failed with status code [45]\d\d\b"
+    r"|(?:openai|anthropic|litellm|google)\.[\w.]{0,60}(?:Error|Exception): )",
+    re.IGNORECASE,
+)
+"""A provider's error that a client passes on as the model's answer."""
 _PARSING: Final = re.compile(r"\b(?:pars(?:e|ing)|decod(?:e|ing)|not valid json|validation error)", re.IGNORECASE)
 
 
@@ -197,6 +205,8 @@ def _model(step: Step) -> Outcome:
     if not (step.failed or step.timed_out):
         # Attempts below a call that worked were retried by its SDK. A gateway may still hide an error in the answer.
         if not step.finish_reason and step.answer and _ERROR_BODY.match(step.answer):
+            return _failed(step, "context_overflow" if is_too_much(step.answer) else "silent_error", 0, None)
+        if step.answer and not step.n_calls and _ERROR_ANSWER.match(step.answer):
             return _failed(step, "context_overflow" if is_too_much(step.answer) else "silent_error", 0, None)
         return WORKED
     if step.control_flow:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from spanward_detector.model import Step
-from spanward_detector.naming import words
+from spanward_detector.naming import may_write, words
 from spanward_detector.outcome import Outcome
 from spanward_detector.text.quick import Quick
 
@@ -15,6 +15,8 @@ Role = Literal["looks", "runs", "checks", "lists", ""]
 Check = Literal["passed", "failed", ""]
 
 _CAP: Final = 8192
+_GIVEN: Final = 512
+_WRITES: Final = 64
 _NAMES: Final = 256
 """Tools of a run whose names are kept."""
 _RUNS: Final = frozenset({
@@ -57,12 +59,14 @@ class Work:
         check: how the last tests, build or the like ended, where that is known.
         left: tasks that the last list of them shows as not done.
         called: names of the tools that were called.
+        wrote: what calls that may write were given and told, the last of them, where the content is known.
     """
 
     ran: bool = False
     check: Check = ""
     left: int = 0
     called: frozenset[str] = frozenset()
+    wrote: tuple[str, ...] = ()
 
     def copy(self) -> Work:
         """An independent copy."""
@@ -72,6 +76,8 @@ class Work:
         """Look at a tool call."""
         if step.action not in self.called and len(self.called) < _NAMES:
             self.called |= {step.action}
+        if step.arguments is not None and may_write(step):
+            self.wrote = (*self.wrote[1 - _WRITES :], step.arguments[:_GIVEN], (step.result or "")[:_GIVEN])
         role = _role(step.action)
         if role == "looks":
             return

@@ -123,6 +123,26 @@ FIRES = (
         "info",
     ),
     Case(
+        "a file that no call wrote, where the script that would was written",
+        lambda s: (
+            s.tool("write_file", '{"path": "parse.py", "content": "..."}', "parse.py written"),
+            s.llm("Done. Wrote a small parser and generated `orders.json` with 4 orders.", said=ASKED),
+        ),
+        (2,),
+        "warning",
+        {"claim": "written"},
+    ),
+    Case(
+        "a picture that was only looked at",
+        lambda s: (
+            s.tool("analyze_image", '{"image": "a.png"}', "four parts"),
+            s.llm("Annotated. I added the four labels to the image.", said=ASKED),
+        ),
+        (2,),
+        "warning",
+        {"claim": "written"},
+    ),
+    Case(
         "a call as text",
         lambda s: s.llm('send_mail(to="Anna", text="the report")', said=ASKED, declared_tools=TOOLS),
         (1,),
@@ -146,6 +166,21 @@ FIRES = (
     Case("in Spanish", lambda s: (s.tool("get_rooms"), s.llm("Listo: he reservado la sala.", said=ASKED)), (2,)),
 )
 QUIET = (
+    Case(
+        "a file that was written, among others",
+        lambda s: (
+            s.tool("write_file", '{"path": "out/orders.json", "content": "[]"}', "written"),
+            s.llm("Done. I generated `orders.json` from the mails.", said=ASKED),
+        ),
+    ),
+    Case(
+        "a file that a script wrote",
+        lambda s: (
+            s.tool("write_file", '{"path": "parse.py", "content": "..."}', "written"),
+            s.tool("bash", '{"command": "python parse.py"}', ""),
+            s.llm("I generated `orders.json`.", said=ASKED),
+        ),
+    ),
     Case(
         "attempts that were made",
         lambda s: (

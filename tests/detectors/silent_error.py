@@ -1,6 +1,10 @@
 """Cases of ``silent_error``."""
 
+from spanward.facts import result_facts
+
 from tests.detectors.script import Case
+
+MAKE = "gcc -c a.c\na.c:3:5: error: expected ';'\nmake: *** [Makefile:2: all] Error 1"
 
 FIRES = (
     Case(
@@ -43,6 +47,18 @@ FIRES = (
     ),
     Case("in German", lambda s: s.tool("ssh", result="Fehler: Der Befehl konnte nicht gefunden werden."), (1,)),
     Case(
+        "a client's word of a failed request as the model's answer",
+        lambda s: s.llm("API call failed after 3 retries: Error code: 400 - {'error': {'message': 'bad model'}}"),
+        (1,),
+    ),
+    Case(
+        "a shell's program breaks off",
+        lambda s: s.tool("bash", '{"command": "make"}', result_facts=result_facts(MAKE, foreign_text="program")),
+        (1,),
+        "warning",
+        {"sign": "text"},
+    ),
+    Case(
         "a gateway's error as the model's answer", lambda s: s.llm('{"error": {"code": 404}}', finish_reason=""), (1,)
     ),
 )
@@ -51,5 +67,13 @@ QUIET = (
     Case("an empty error field", lambda s: s.tool(result='{"error": null, "rows": []}')),
     Case("the word stands deep inside", lambda s: s.tool(result='{"rows": [{"text": "Error: x"}]}')),
     Case("it raised", lambda s: s.tool(error="ValueError")),
+    Case(
+        "the model explains an error code",
+        lambda s: s.llm("Error code: 400 means that the request was bad; {'error': ...} is how the service says so."),
+    ),
+    Case(
+        "a shell shows a log",
+        lambda s: s.tool("bash", '{"command": "cat a.log"}', result_facts=result_facts(MAKE, foreign_text="by_name")),
+    ),
     Case("the model writes JSON about an error", lambda s: s.llm('{"error": "none"}')),
 )

@@ -11,6 +11,7 @@ from spanward_detector.codeact import FINAL_ANSWER
 from spanward_detector.detectors.base import On, finding
 from spanward_detector.failures import Mode, Severity
 from spanward_detector.model import Finding, Kind, Step
+from spanward_detector.text.quick import Quick
 from spanward_detector.text.wishes import asks_back, tells_to_wait
 from spanward_detector.text.words import subject
 
@@ -24,6 +25,12 @@ _FAULT: Final = re.compile(
 )
 _FILE: Final = re.compile(r"[\w./~\\-]{0,120}\w\.[A-Za-z][A-Za-z\d]{0,4}\b")
 _READ: Final = 4096
+_WROTE: Final = Quick(
+    r"(?i)(?:\bi(?:'ve| have)? |\band |^|[.!] )(?:just |also )?"
+    r"(?:wrote|written|generated|created|saved|exported|produced) "
+    r"(?:(?:the|a|an|your|to|it|them|results?|file|report|output|summary|new|as|into) ){0,4}[`'\"*]{0,2}"
+    r"([\w./~-]{0,80}[\w-]\.[A-Za-z][A-Za-z0-9]{1,4})\b"
+)
 _ATTEMPT: Final = r"\b(?:[Tt]ried|[Tt]rying|[Cc]alled|[Ii]nvoked|[Rr]an)\b"
 _DEEDS: Final = frozenset({"done", "written", "tested", "tried", "reported"})
 """Claims that something was done."""
@@ -62,6 +69,10 @@ class PrematureDone:
             return None
         if step.answer and (tool := _written_call(step, run)):
             return self._found(step, run, f"the answer writes a call of {tool} as text, and makes none", "as_text")
+        if name := _unwritten_file(step, run):
+            return self._found(
+                step, run, f"the answer says that it wrote {name}, and no call that wrote names it", "written"
+            )
         for claim in answer.claims:
             against = _UNFOUNDED.get(claim)  # a later release of the gate may know of more
             if against is None or (answer.admits_failure and claim not in _WORDS_ALONE):
@@ -136,6 +147,18 @@ def _tools_named(step: Step, run: Run) -> list[str]:
     """Declared tools that the answer names, if their names are no words."""
     text = (step.answer or "")[:_READ]
     return [name for name in step.declared_tools or run.declared if len(name) >= _NAME and "_" in name and name in text]
+
+
+def _unwritten_file(step: Step, run: Run) -> str:
+    """A file that the answer says it wrote, where others were written and nothing ran that could have made it."""
+    work = run.memory.work
+    if not step.answer or not work.wrote or work.ran:
+        return ""
+    for found in _WROTE.all(step.answer[:_READ]):
+        name = found[1].rpartition("/")[2]
+        if not any(name in text for text in work.wrote):
+            return str(name)
+    return ""
 
 
 def _tested(step: Step, run: Run) -> str:

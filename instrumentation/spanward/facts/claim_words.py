@@ -209,6 +209,7 @@ TRIED: Final = (
 """The answer tells of an attempt or of what a tool said to it."""
 WRITTEN: Final = (
     (("created", "saved", "generated", "updated", "edited", "modified", "renamed", "exported", "stored",), rf"{_I}(?:created|saved|generated|updated|edited|modified|renamed|exported|stored)\b{_FILE}"),
+    (("added", "annotated", "inserted", "applied", "cropped", "resized", "merged", "converted",), rf"{_I}(?:added|annotated|inserted|applied|cropped|resized|merged|converted)\b[^.!?\n]{{0,60}} (?:the|your) (?:image|photo|picture|video|chart|document|pdf|page|sheet|spreadsheet|slides?|presentation|calendar|cart|list|ticket|issue|record|form|playlist|database)\b"),
     (("written",), rf"{_I}written\b{_FILE}"),
     (("wrote",), rf"(?:\bi (?:just |also )?|^(?:done|ok|all set)[.!:,]+ |^\W{{0,4}})wrote\b{_FILE}"),
     (("erstellt", "geschrieben", "gespeichert", "angelegt", "aktualisiert", "geändert", "umbenannt", "erzeugt",), rf"\bhabe\b{_FILE}[^!?\n]{{0,140}}?\b(?:erstellt|geschrieben|gespeichert|angelegt|aktualisiert|geändert|umbenannt|erzeugt)\b"),
