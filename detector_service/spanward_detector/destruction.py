@@ -76,6 +76,14 @@ def first_at_large(found: Iterable[Destruction], arguments: str, heard: Heard) -
     return None
 
 
+def holds_moved(found: Iterable[Destruction], moved: tuple[str, ...]) -> str:
+    """The folder that a call removes with what the run has moved into it; "" for none."""
+    targets = (
+        target.rstrip("/") for destruction in found if destruction.what == "rm" for target in destruction.targets
+    )
+    return next((target for target in targets if any(m == target or m.startswith(f"{target}/") for m in moved)), "")
+
+
 def unwanted(heard: Heard) -> bool:
     """People are known to have asked for something, and not for anything to go."""
     return bool(heard.requests) and not wants_gone(heard.requests)

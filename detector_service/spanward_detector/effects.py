@@ -9,7 +9,9 @@ from spanward_detector.model import Step
 from spanward_detector.naming import creates, lasting
 from spanward_detector.outcome import Outcome
 from spanward_detector.sameness import message_of, numbers_in, without_fresh_ids
+from spanward_detector.text.quick import Quick
 from spanward_detector.text.words import overlap, subject
+from spanward_detector.work import runs
 
 KEPT: Final = 256
 """Calls with effects that are remembered against their repetition."""
@@ -19,6 +21,16 @@ _ALIKE: Final = 0.5
 """Share of words in common, of two messages that say the same."""
 _FEWEST: Final = 4
 """Words that a message has at least for that."""
+_READ: Final = 4_096
+_LASTING: Final = Quick(
+    r"(?i)\b(?:gh|glab|hub) (?:issue|pr|release|gist|repo|mr) (?:create|comment|new)\b"
+    r"|\bgh api [^|;&]{0,200}(?:-X ?POST|--method POST)"
+    r"|\bcurl [^|;&]{0,400}(?:-X ?\\?[\"']?POST|--request POST|--data\b|--data-raw| -d )|\baws (?:sns publish|ses send)"
+    r"|\b(?:sendmail|mailx?|mutt|swaks) [^|;&]{0,100}(?:-s |@)|\b(?:send|pay|transfer) \$?\d[\d.,]{0,12} "
+    r"|\b(?:npm|pnpm|yarn|cargo|poetry) publish\b|\btwine upload\b|\bstripe [a-z_]{3,30} create\b"
+    r"|\b(?:az|gcloud) [a-z -]{3,60} create\b"
+)
+"""Commands that send, pay, publish or create something that is there twice after the second time."""
 _SOON_NS: Final = 120 * 10**9
 
 
@@ -62,7 +74,7 @@ class Effects:
     def take(self, step: Step, outcome: Outcome) -> None:
         """Look at a tool call that may write."""
         arguments = step.arguments_digest or step.arguments
-        leaves = lasting(step)
+        leaves = lasting(step) or (runs(step.action) and step.arguments is not None and _leaves(step.arguments))
         if not arguments or not (leaves or (not step.side_effect and step.idempotent is None and creates(step.action))):
             return
         if step.arguments is not None:
@@ -90,6 +102,11 @@ class Effects:
         if len(alike) >= VARIANTS:
             self.repeated = alike[-1]
         _keep(self._messages, key, (*alike[-VARIANTS:], effect))
+
+
+def _leaves(command: str) -> bool:
+    """Whether a command has another effect on the world each time it is run."""
+    return _LASTING.search(command[:_READ]) is not None
 
 
 def _keep(kept: dict[tuple[str, str], _Value], key: tuple[str, str], value: _Value) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal
@@ -35,8 +36,8 @@ _LOOKS: Final = frozenset({
     "olvas", "arquivo", "ler", "escrever", "leggi", "scrivi", "cerca",
 })  # fmt: skip
 _IS_CHECK: Final = Quick(
-    r"(?i)\b(?:tests?|pytest|jest|vitest|mocha|rspec|phpunit|tox|nox|ctest|unittest|lint|eslint|mypy|ruff|tsc|clippy"
-    r"|vet|build|make|xcodebuild|gradlew?|mvn|compile|verify|check)\b"
+    r"(?i)(?:\b|_)(?:tests?|pytest|jest|vitest|mocha|rspec|phpunit|tox|nox|ctest|unittest|lint|eslint|mypy|ruff|tsc|clippy"
+    r"|vet|build|make|xcodebuild|gradlew?|mvn|compile|verify|check)(?:\b|_)"
 )
 _FAILED: Final = Quick(
     r"(?m)\bFAILED\b|\bBUILD FAIL(?:ED|URE)\b|(?i:\b[1-9]\d{0,5} (?:\w+ )?fail(?:ed|ing|ures?)\b)"
@@ -46,6 +47,10 @@ _FAILED: Final = Quick(
     r"|\b[1-9]\d* (?:fallid[ao]s|fehlgeschlagen|échoués?|mislukt|falhou|falharam|falliti|sikertelen)\b"
     r"|[1-9]\d* ?(?:个)?(?:失败|件失敗|失敗)"
 )
+_TALLY: Final = Quick(r"\b[1-9]\d{0,5} (?:tests? )?passed\b|\bBUILD SUCCESS(?:FUL)?\b|^OK$|\btest result: ok\b")
+_MOVES: Final = Quick(r"\bmv (?:[^;&|\n\"\\]{0,400} )?([^\s;&|\"\\]{1,200})")
+_MOVED: Final = 32
+_CHANGED: Final = Quick(r"(?m)(?:^|\\n|\")[ MADRCUT?!]{2} \S")
 _LEFT: Final = Quick(r"(?i)\"(?:pending|in[_ -]progress|not[_ ]started|todo|open|incomplete|doing)\"|- \[ \]")
 _COUNTED: Final = Quick(r"(?i)\b([1-9]\d{0,3}) (?:\w+ )?(?:pending|remaining|open|incomplete|unfinished|left)\b")
 
@@ -60,6 +65,9 @@ class Work:
         left: tasks that the last list of them shows as not done.
         called: names of the tools that were called.
         wrote: what calls that may write were given and told, the last of them, where the content is known.
+        moved: where commands have moved things to.
+        clean: git has said that nothing in the working tree is changed, and nothing has changed since.
+        programs: a program or a command was run, which may have done anything.
     """
 
     ran: bool = False
@@ -67,6 +75,9 @@ class Work:
     left: int = 0
     called: frozenset[str] = frozenset()
     wrote: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    clean: bool = False
+    programs: bool = False
 
     def copy(self) -> Work:
         """An independent copy."""
@@ -77,6 +88,7 @@ class Work:
         if step.action not in self.called and len(self.called) < _NAMES:
             self.called |= {step.action}
         if step.arguments is not None and may_write(step):
+            self.clean = self.clean and "git " in step.arguments
             self.wrote = (*self.wrote[1 - _WRITES :], step.arguments[:_GIVEN], (step.result or "")[:_GIVEN])
         role = _role(step.action)
         if role == "looks":
@@ -85,8 +97,20 @@ class Work:
             self._list(step)
             return
         self.ran = True
-        if role == "checks" or (role == "runs" and step.arguments and _IS_CHECK.search(step.arguments[:_CAP])):
+        if role in ("runs", "checks"):
+            self.programs = True
+        if role == "runs" and step.arguments:
+            self._command(step, step.arguments[:_CAP])
+        checks = role == "runs" and step.arguments and _IS_CHECK.search(step.arguments[:_CAP])
+        if role == "checks" or checks or (role == "runs" and step.result and _TALLY.search(step.result[-_CAP:])):
             self.check = "failed" if outcome.type or _ended_badly(step) else "passed"
+
+    def _command(self, step: Step, text: str) -> None:
+        if "git status" in text:
+            self.clean = _is_clean(text, step.result or "")
+        if "mv " in text:
+            targets = tuple(str(found[1]).rstrip("/") for found in _MOVES.all(text))
+            self.moved = (*self.moved, *targets)[-_MOVED:]
 
     def _list(self, step: Step) -> None:
         given, shown = step.arguments, step.result
@@ -94,6 +118,15 @@ class Work:
             self.left = sum(1 for _ in _LEFT.all(given[:_CAP]))
         if shown is not None and not self.left and (counted := _COUNTED.search(shown[:_CAP])) is not None:
             self.left = int(counted[1])
+
+
+def _is_clean(command: str, result: str) -> bool:
+    """Whether the answer to ``git status`` shows no change."""
+    if "fatal" in result or "error" in result:
+        return False
+    if "porcelain" in command or re.search(r"status (?:-\w*s|--short)", command):
+        return _CHANGED.search(result) is None
+    return "nothing to commit" in result or "working tree clean" in result
 
 
 def _ended_badly(step: Step) -> bool:

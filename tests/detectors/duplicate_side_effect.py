@@ -56,8 +56,27 @@ FIRES = (
         "warning",
         mode="observe",
     ),
+    *(
+        Case(
+            f"a command run again after it timed out: {command}",
+            lambda s, command=command: (
+                s.tool("bash", json.dumps({"command": command}), error="TimeoutError"),
+                s.tool("bash", json.dumps({"command": command}), "done"),
+            ),
+            (2,),
+        )
+        for command in (
+            "gh issue create --title x",
+            "npx awal send 40 a.eth --json",
+            "curl -X POST https://a.example/pay",
+        )
+    ),
 )
 QUIET = (
+    Case(
+        "a command that shows, run again",
+        lambda s: [s.tool("bash", '{"command": "gh issue list --limit 3"}') for _ in range(2)],
+    ),
     Case("to someone else", lambda s: [s.tool("send_email", arguments=f'{{"to": {n}}}') for n in range(2)]),
     Case("with a key that makes it one", lambda s: [s.tool("send_email", idempotent=True) for _ in range(2)]),
     Case("the first was refused", lambda s: (s.tool("send_email", error="E", status=400), s.tool("send_email"))),

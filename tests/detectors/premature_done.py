@@ -164,8 +164,34 @@ FIRES = (
         (1,),
     ),
     Case("in Spanish", lambda s: (s.tool("get_rooms"), s.llm("Listo: he reservado la sala.", said=ASKED)), (2,)),
+    Case(
+        "saved by nobody, in the words of nobody",
+        lambda s: (
+            s.tool("transcribe_video", '{"path": "a.mp4"}', '{"transcript_path": "a.txt"}'),
+            s.llm("The routine has been saved to `/notes/routine.md`.", said=ASKED),
+        ),
+        (2,),
+        "warning",
+        {"claim": "written"},
+    ),
+    Case(
+        "a tool's answer where there was no tool",
+        lambda s: s.llm(
+            "The tool returned four terms, all active.",
+            said=(("system", "Answer only from the registry tools."), ("user", "Which search terms are active?")),
+        ),
+        (1,),
+    ),
 )
 QUIET = (
+    Case(
+        "tests that were run by a script, after the shell refused",
+        lambda s: (
+            s.tool("run_shell_command", '{"command": "cd a && pytest"}', '{"error": "&& is not allowed"}'),
+            s.tool("execute_python_file", '{"path": "run_tests.py"}', '{"stdout": "3 passed in 0.01s"}'),
+            s.llm("Fixed. All tests pass: 3 passed.", said=ASKED),
+        ),
+    ),
     Case(
         "a file that was written, among others",
         lambda s: (

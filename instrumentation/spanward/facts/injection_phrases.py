@@ -68,6 +68,8 @@ ENGLISH: Final = (
         rf"~(?:[a-z-]{{1,16}}~){{0,2}}{_ORDERS}(?!'s)",
         rf"\b(?:ignore|disregard|forget)~{_FILLERS}(?:instructions?|prompts?|directives)"
         r"~(?:above|before this|given before|so far|you were given|you (?:have )?received|that came before)\b",
+        r"\bignore~(?:all|any|your)~(?:[a-z]{1,12}~)?(?:security|safety|privacy)~(?:measures?|rules?|checks?|restrictions?"
+        r"|policies|policy|guidelines)\b",
         r"\bignore~everything~(?:above|before this|that came before|you were told|i (?:just )?said)\b",
     ),
     _phrase(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from spanward.facts.wording import LABEL, has_any, is_error_text
+from spanward.facts.wording import LABEL, NO_COMMAND, has_any, is_error_text
 
 _TAIL: Final = 2_000
 _LINES: Final = 6
@@ -111,6 +111,8 @@ def complaint(output: str) -> str:
     whole = len(text) <= _TAIL and text.count("\n") < _LINES and not _WENT_ON.search(lower[-1])
     for n in dict.fromkeys((last, 0) if whole else (last,)):
         line = lines[n]
+        if NO_COMMAND.match(lower[n].lstrip("'\"")):
+            return line
         if len(line) > _LINE or line.startswith(_INSIDE):
             continue
         if _RAISED.match(line) or is_error_text(line) or _PROGRAM.match(lower[n]):

@@ -179,8 +179,8 @@ def _words(text: str, foreign: Foreign) -> str:
 def _of_object(value: dict[Any, Any], foreign: Foreign, depth: int = 2) -> Sign:
     fields = said(value)
     if not fields:
-        complaint = "" if foreign else _first_complaint(value)
-        return Sign("field", complaint) if complaint else _of_envelope(value, fields, foreign, depth)
+        first = "" if foreign else _first_complaint(value)
+        return Sign("field", first) if first else _of_envelope(value, fields, foreign, depth)
     status = _status_number(fields)
     for name, bad in FLAGS.items():
         if (
@@ -206,6 +206,10 @@ def _of_object(value: dict[Any, Any], foreign: Foreign, depth: int = 2) -> Sign:
     if not foreign and (sign := _of_thin(value, fields)).sign:
         return sign
     code = _exit_code(fields)
+    if code == 0 and "stdout" in value and not value["stdout"] and isinstance(errors := value.get("stderr"), str):
+        # A wrapper that worked around a program that did not.
+        line = complaint(errors)
+        return Sign("text" if line else "", line, None, None if line else code)
     if code is None and depth and (sign := _of_envelope(value, fields, foreign, depth)).sign:
         return sign
     if (
@@ -235,14 +239,16 @@ def _of_thin(value: dict[Any, Any], fields: Mapping[str, Any]) -> Sign:
 
 def _of_envelope(value: dict[Any, Any], fields: Mapping[str, Any], foreign: Foreign, depth: int) -> Sign:
     """Another service's answer inside of one that says that all is well; only where it brings nothing but an error."""
-    inner = next(iter(value.values())) if len(value) == 1 else next((fields[n] for n in ENVELOPES if n in fields), None)
-    if isinstance(inner, str) and inner.startswith("{"):
-        inner = loads(inner)[0]
-    if not isinstance(inner, dict) or not is_thin(inner):
-        return WELL
-    if "is_error" in (within := said(inner)) and within["is_error"] is True:
-        return Sign("flag", _block_text(inner.get("content")) or message_of(inner))
-    return _of_object(inner, foreign, depth - 1)
+    inners = list(value.values()) if len(value) == 1 else [fields[name] for name in ENVELOPES if name in fields]
+    for inner in inners:
+        answer = loads(inner)[0] if isinstance(inner, str) and inner.startswith("{") else inner
+        if not isinstance(answer, dict) or not is_thin(answer):
+            continue
+        if said(answer).get("is_error") is True:
+            return Sign("flag", _block_text(answer.get("content")) or message_of(answer))
+        if (sign := _of_object(answer, foreign, depth - 1)).sign:
+            return sign
+    return WELL
 
 
 def _of_list(value: object) -> Sign:

@@ -95,7 +95,7 @@ _EXIT_OF_COMMAND = re.compile(r"returned non-zero exit status (-?[0-9]{1,10})\b"
 _STATUS_IN_TEXT = re.compile(
     r"\b(?:http(?:/[0-9.]{1,4})?|status(?: code)?|error(?: code)?|code)[ :=]{1,3}([45][0-9]{2})\b"
 )
-_NO_COMMAND: Final = re.compile(
+NO_COMMAND: Final = re.compile(
     r"[^'\n]{1,80}' (?:is not recognized as|não é reconhecido|no se reconoce|n'est pas reconnu|ist entweder falsch"
     r"|non è riconosciuto|wordt niet herkend|не является внутренней|nem ismerhető fel|nie jest rozpoznawan)"
     r"|[^'\n]{1,80}' ?(?:不是内部或外部命令|は、内部コマンドまたは外部コマンド|은\(는\) 내부 또는 외부 명령)"
@@ -169,7 +169,7 @@ def is_error_text(text: str) -> bool:
         return False
     if _EXPLAINS.match(start):
         return False
-    if start.startswith(_OPENINGS.get(start[:1], ())) or _NUMBERED_OPENING.match(start) or _NO_COMMAND.match(start):
+    if start.startswith(_OPENINGS.get(start[:1], ())) or _NUMBERED_OPENING.match(start) or NO_COMMAND.match(start):
         return True
     return length <= SHORT and _is_short_error(start)
 
