@@ -37,6 +37,15 @@ def test_a_document_is_no_answer_because_of_its_words(name: str) -> None:
     assert facts.error != "text" or name == "wrapper"  # a program's own stream of errors
 
 
+@pytest.mark.parametrize("name", ["hint", "data", "response", "id", "x"])
+def test_envelopes_in_envelopes_are_opened_to_a_depth(name: str) -> None:
+    """A hundred of them raise nothing and say nothing; two of them are opened."""
+    text = f'{{"{name}":' * 900 + '{"error": "x"}' + "}" * 900
+
+    assert result_facts(text).error == ""
+    assert result_facts('{"data": {"response": {"error": "no such order"}}}').error == "field"
+
+
 @given(st.dictionaries(st.sampled_from([*FIELDS, "id", "name", "year"]), st.none() | st.just("") | st.just([])))
 def test_empty_fields_say_nothing(value: dict[str, object]) -> None:
     """A field for errors that holds nothing is no error, however it is spelled."""

@@ -67,7 +67,7 @@ _BESIDES: Final = (
     "correlation_id", "stack_trace", "event_id", "code_name", "method",
 )  # fmt: skip
 _MARGINAL: Final = frozenset(
-    (*ERRORS, *SENTENCES, *LISTS, *MESSAGES, *STATUSES, *STATED, *CODES, *KINDS, *FLAGS, "code", *_BESIDES)
+    (*ENVELOPES, *ERRORS, *SENTENCES, *LISTS, *MESSAGES, *STATUSES, *STATED, *CODES, *KINDS, *FLAGS, "code", *_BESIDES)
 )
 """What stands in an answer that brings nothing but an error."""
 _FAULT: Final = re.compile(

@@ -138,8 +138,9 @@ def _of_text(text: str, foreign: Foreign) -> Sign:
     if text.startswith("<") and (_XML_FAULT.match(text) or _SOAP_FAULT.search(text[:TAIL])):
         message = _XML_MESSAGE.search(text[:TAIL])
         return Sign("field", message[1] if message else text[:TAIL])
-    read = _of_literal if text.startswith(_LITERALS) else _of_events if text.startswith(_STREAMS) else None
-    if read is not None and (sign := read(text)).sign:
+    if text.startswith(_LITERALS) and (sign := _of_literal(text, foreign)).sign:
+        return sign
+    if text.startswith(_STREAMS) and (sign := _of_events(text)).sign:
         return sign
     return Sign("page", "page", status_in(text[:TAIL])) if is_block_page(text, stated=foreign is True) else WELL
 
@@ -156,7 +157,7 @@ def _of_events(text: str) -> Sign:
     return WELL
 
 
-def _of_literal(text: str) -> Sign:
+def _of_literal(text: str, foreign: Foreign) -> Sign:
     """What Python writes of a dictionary: tools return it where they meant JSON."""
     if len(text) > _LITERAL_CAP or not _LITERAL.search(text):
         return WELL
@@ -164,7 +165,7 @@ def _of_literal(text: str) -> Sign:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return WELL
-    return of_result(value, text, is_json=isinstance(value, dict | list), foreign=False)
+    return of_result(value, text, is_json=isinstance(value, dict | list), foreign=foreign)
 
 
 def _words(text: str, foreign: Foreign) -> str:
@@ -180,15 +181,10 @@ def _of_object(value: dict[Any, Any], foreign: Foreign, depth: int = 2) -> Sign:
     fields = said(value)
     if not fields:
         first = "" if foreign else _first_complaint(value)
-        return Sign("field", first) if first else _of_envelope(value, fields, foreign, depth)
+        return Sign("field", first) if first else _of_envelope(value, fields, foreign, depth) if depth else WELL
     status = _status_number(fields)
-    for name, bad in FLAGS.items():
-        if (
-            name in fields
-            and _flag(fields[name]) is bad
-            and (fields[name] is bad or isinstance(fields[name], str) or message_in(fields))
-        ):
-            return Sign("field", message_of(value), status, _exit_code(fields))
+    if any(_is_bad_flag(name, fields) for name in FLAGS.keys() & fields.keys()):
+        return Sign("field", message_of(value), status, _exit_code(fields))
     for name in (*ERRORS, *SENTENCES) if len(value) <= _ANSWER else ():
         if name in fields and is_error_value(fields[name]) and (name in ERRORS or isinstance(fields[name], str)):
             error = fields[name]
@@ -270,10 +266,16 @@ def _first_complaint(value: Mapping[Any, Any]) -> str:
     return complaints[0] if every else ""
 
 
-def _flag(value: object) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    return _FLAG_TEXT.get(value) if isinstance(value, str | int) else None
+def _is_bad_flag(name: str, fields: Mapping[str, Any]) -> bool:
+    """Whether a flag says failure; a number may be a count, and says it only beside a message."""
+    flag, bad = fields[name], FLAGS[name]
+    if isinstance(flag, bool):
+        return flag is bad
+    return (
+        isinstance(flag, str | int)
+        and _FLAG_TEXT.get(flag) is bad
+        and (isinstance(flag, str) or message_in(fields) != "")
+    )
 
 
 def _has_errors(fields: Mapping[str, Any]) -> bool:
