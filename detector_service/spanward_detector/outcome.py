@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from spanward.facts import error_signature
-from spanward.facts.limits import is_too_much, is_too_often
+from spanward.facts.limits import OTHER_STATUSES, is_too_much, is_too_often
 
 from spanward_detector.model import HttpAttempt, Kind, Step
 
@@ -204,9 +204,10 @@ def _is_plain(step: Step) -> bool:
 def _model(step: Step) -> Outcome:
     if not (step.failed or step.timed_out):
         # Attempts below a call that worked were retried by its SDK. A gateway may still hide an error in the answer.
-        if not step.finish_reason and step.answer and _ERROR_BODY.match(step.answer):
-            return _failed(step, "context_overflow" if is_too_much(step.answer) else "silent_error", 0, None)
-        if step.answer and not step.n_calls and _ERROR_ANSWER.match(step.answer):
+        if step.answer and (
+            (not step.finish_reason and _ERROR_BODY.match(step.answer))
+            or (not step.n_calls and _ERROR_ANSWER.match(step.answer))
+        ):
             return _failed(step, "context_overflow" if is_too_much(step.answer) else "silent_error", 0, None)
         return WORKED
     if step.control_flow:
@@ -233,7 +234,7 @@ def _of_failure(step: Step, status: int) -> tuple[str, int]:
         return "context_overflow", status
     if text and is_policy_refusal(text):
         return "refusal", status
-    if too_often and status not in (401, 404, 407):
+    if too_often and status not in OTHER_STATUSES:
         return "rate_limited", status
     if status in (401, 403, 407):
         return "auth_error", status

@@ -97,12 +97,10 @@ class Work:
             self._list(step)
             return
         self.ran = True
-        if role in ("runs", "checks"):
-            self.programs = True
+        self.programs = self.programs or role in ("runs", "checks")
         if role == "runs" and step.arguments:
             self._command(step, step.arguments[:_CAP])
-        checks = role == "runs" and step.arguments and _IS_CHECK.search(step.arguments[:_CAP])
-        if role == "checks" or checks or (role == "runs" and step.result and _TALLY.search(step.result[-_CAP:])):
+        if role == "checks" or (role == "runs" and _checked(step)):
             self.check = "failed" if outcome.type or _ended_badly(step) else "passed"
 
     def _command(self, step: Step, text: str) -> None:
@@ -118,6 +116,14 @@ class Work:
             self.left = sum(1 for _ in _LEFT.all(given[:_CAP]))
         if shown is not None and not self.left and (counted := _COUNTED.search(shown[:_CAP])) is not None:
             self.left = int(counted[1])
+
+
+def _checked(step: Step) -> bool:
+    """Whether a command was a check, by its own words or by what it told."""
+    given, told = step.arguments, step.result
+    if given and _IS_CHECK.search(given[:_CAP]) is not None:
+        return True
+    return told is not None and _TALLY.search(told[-_CAP:]) is not None
 
 
 def _is_clean(command: str, result: str) -> bool:

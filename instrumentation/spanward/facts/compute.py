@@ -14,7 +14,7 @@ from spanward.facts import signs
 from spanward.facts.claims import claims_in
 from spanward.facts.dangers import orders_in, secret_of_arguments, secret_of_result
 from spanward.facts.envelopes import REPLIES
-from spanward.facts.limits import is_too_often
+from spanward.facts.limits import OTHER_STATUSES, is_too_often
 from spanward.facts.model import AnswerFacts, ArgumentsFacts, ResultFacts
 from spanward.facts.phrases import ADMISSIONS, DENIALS
 from spanward.facts.signature import error_signature
@@ -26,7 +26,6 @@ from spanward.schema import Schema
 _EDGE: Final = 1_000
 _NOTHING: Final = frozenset({"", "null", "none", "[]", "{}", '""', "undefined", "n/a"})
 _LONGEST_NOTHING: Final = 64
-_NOT_FOR_RATE: Final = frozenset({401, 404, 407})
 _DECIDED: Final = frozenset({"field", "status", "flag"})
 MARKS: Final = "–—“”„‘…•→"
 """Typographic marks that are frequent in answers."""
@@ -202,7 +201,7 @@ def _admits(lower: str) -> bool:
 
 def _status_by(sign: signs.Sign) -> int | None:
     """Status of a result that is an error; a message that calls come too often is 429 in whatever field it stands."""
-    if sign.sign in ("field", "status", "flag") and sign.status not in _NOT_FOR_RATE and is_too_often(sign.message):
+    if sign.sign in ("field", "status", "flag") and sign.status not in OTHER_STATUSES and is_too_often(sign.message):
         return HTTPStatus.TOO_MANY_REQUESTS.value
     return sign.status if sign.sign else None
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 from spanward.facts.phrases import NO_ERROR
 
 FLAGS: Final[Mapping[str, bool]] = {
-    "success": False, "ok": False, "succeeded": False, "successful": False, "is_success": False, "is_successful":
-    False, "is_ok": False, "is_error": True, "failed": True, "has_error": True,
+    "success": False, "ok": False, "succeeded": False, "successful": False, "is_success": False,
+    "is_successful": False, "is_ok": False, "is_error": True, "failed": True, "has_error": True,
 }  # fmt: skip
 """Fields that are true or false, and which of both is bad."""
 ERRORS: Final = (
@@ -61,13 +61,13 @@ ENVELOPES: Final = (
 """Fields that hold another service's whole answer."""
 
 _BESIDES: Final = (
-    "jsonrpc", "content", "results", "data", "documentation_url", "more_info", "help", "request_id",
+    "jsonrpc", "content", "results", "documentation_url", "more_info", "help", "request_id",
     "requestid", "trace_id", "debug_id", "timestamp", "path", "instance", "doc_url", "domain", "hint", "links",
     "details", "$id", "inner_exception", "documentation", "support", "retryable", "type_name", "category",
     "correlation_id", "stack_trace", "event_id", "code_name", "method",
 )  # fmt: skip
 _MARGINAL: Final = frozenset(
-    (*ENVELOPES, *ERRORS, *SENTENCES, *LISTS, *MESSAGES, *STATUSES, *STATED, *CODES, *KINDS, *FLAGS, "code", *_BESIDES)
+    (*ENVELOPES, *ERRORS, *SENTENCES, *LISTS, *MESSAGES, *STATUSES, *STATED, *CODES, *KINDS, *FLAGS, *_BESIDES)
 )
 """What stands in an answer that brings nothing but an error."""
 _FAULT: Final = re.compile(

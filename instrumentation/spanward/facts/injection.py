@@ -30,9 +30,8 @@ STEMS: Final = frozenset(stem for phrase in _ASCII for stem in phrase.stems)
 """A text in ASCII that has none of these, in any case, is no injection."""
 BITS: Final = (
     "<", "ignor", "instru", "prompt", "are ", "ou can", "he user", "anweisung", "disregard", "orget e", "read this",
-    "ing this:", "note ", "ttention ", "i:", "ou must", "e you to", "ed to",
-    "your developer",
-    "now on", "[inst", "[system", "end of ",
+    "ing this:", "note ", "ttention ", "i:", "ou must", "e you to", "ed to", "your developer", "now on", "[inst",
+    "[system", "end of ",
 )  # fmt: skip
 """Each of :data:`STEMS` has one of these, and they are fewer."""
 _BY_BIT: Final = {

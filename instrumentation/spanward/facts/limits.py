@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+OTHER_STATUSES: Final = frozenset({401, 404, 407})
+"""Statuses that mean something else, whatever the words beside them."""
 _CAP: Final = 1_000
 _STOPPED: Final = re.compile("|".join((
     r"too[ _-]?many[ _-]?requests", r"quota[ _-]?exceeded", r"insufficient[ _]quota", r"(?:^|: )rate exceeded",

@@ -64,8 +64,8 @@ _PROGRAM: Final = re.compile(
 """A program of that name complains."""
 _HINTS: Final = (
     *_COMPLAINTS, "err", "exception", "fail", "not be", "***", "panic", "fault", "killed", "terminated", "aborted",
-    "e: ",
-    "stopped", "ld: ", "gh: ", "curl: (", "try '", " at ", "\tat ", "node.js v", ".go:", "fout", "hiba", "fehl", "blad",
+    "e: ", "stopped", "ld: ", "gh: ", "curl: (", "try '", " at ", "\tat ", "node.js v", ".go:", "fout", "hiba", "fehl",
+    "blad",
 )  # fmt: skip
 """Without one of these there is nothing to look for, in ASCII."""
 _CHECKED: Final = re.compile(
@@ -79,9 +79,7 @@ _WENT_ON: Final = re.compile(
     r"|ok)\b"
 )
 """Last words of a program that complained and went on."""
-_RAISED: Final = re.compile(
-    r"[A-Za-z_][\w.]{0,80}(?:Error|Exception)(?:\(.{0,300}\))?\Z|[A-Za-z_][\w.]{0,80}(?:Error|Exception): "
-)
+_RAISED: Final = re.compile(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception)(?:(?:\(.{0,300}\))?\Z|: )")
 """An exception as an interpreter or a read-eval-print loop tells of it."""
 _GO: Final = re.compile(r"(?:\./)?\S{1,200}\.go:\d{1,7}:\d{1,5}: ")
 _ADVICE: Final = ("hint: ", "note: ", "help: ", "usage: ", "run ", "for more information", "see ")

@@ -153,7 +153,7 @@ def _of_events(text: str) -> Sign:
             fields = said(value)
             error = fields.get("error")
             if is_error_value(error) or (fields.get("type") == "error" and message_in(fields)):
-                return Sign("field", message_of(error or value), _status_number(error))
+                return Sign("field", message_of(error or value), _status_number(_fields_of(error)))
     return WELL
 
 
@@ -188,7 +188,9 @@ def _of_object(value: dict[Any, Any], foreign: Foreign, depth: int = 2) -> Sign:
     for name in (*ERRORS, *SENTENCES) if len(value) <= _ANSWER else ():
         if name in fields and is_error_value(fields[name]) and (name in ERRORS or isinstance(fields[name], str)):
             error = fields[name]
-            return Sign("field", message_of(value if error is True else error), status or _status_number(error))
+            return Sign(
+                "field", message_of(value if error is True else error), status or _status_number(_fields_of(error))
+            )
     if (
         (len(value) <= _ANSWER and _has_errors(fields))
         or _has_error_code(fields)
@@ -300,10 +302,11 @@ def _has_error_code(fields: Mapping[str, Any]) -> bool:
     return False
 
 
-def _status_number(value: object) -> int | None:
-    if not isinstance(value, Mapping):
-        return None
-    fields = said(value)
+def _fields_of(error: object) -> Mapping[str, Any]:
+    return said(error) if isinstance(error, Mapping) else {}
+
+
+def _status_number(fields: Mapping[str, Any]) -> int | None:
     for name in (*STATUSES, "code") if fields.keys() & {"message", "msg", "detail", "error"} else STATUSES:
         number = fields.get(name)
         if isinstance(number, str) and number[:3].isdecimal() and not number[3:4].isalnum():

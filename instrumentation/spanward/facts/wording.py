@@ -296,14 +296,17 @@ def _in_order(text: str, words: tuple[str, ...]) -> bool:
 
 def _is_refusal(line: str) -> bool:
     """Whether the first line of a short page is a status with its reason, or the reason of one that keeps out."""
-    status = _TITLE_STATUS.match(line)
-    rest = line[status.end() :] if status else line
-    first = _SEPARATOR.split(rest, maxsplit=1)[0].strip()
-    return first in _REASONS if status else first in _KEEPS_OUT
+    has_status, first = _status_and_first(line)
+    return first in _REASONS if has_status else first in _KEEPS_OUT
 
 
 def _is_page_title(title: str) -> bool:
-    title = title.strip()
-    status = _TITLE_STATUS.match(title)
-    first = _SEPARATOR.split(title[status.end() :] if status else title, maxsplit=1)[0].strip()
-    return first in PAGE_TITLES or (status is not None and (not first or first in _REASONS))
+    has_status, first = _status_and_first(title.strip())
+    return first in PAGE_TITLES or (has_status and (not first or first in _REASONS))
+
+
+def _status_and_first(line: str) -> tuple[bool, str]:
+    """Whether a line begins with a status of failure, and what stands after that before the first separator."""
+    status = _TITLE_STATUS.match(line)
+    rest = line[status.end() :] if status else line
+    return status is not None, _SEPARATOR.split(rest, maxsplit=1)[0].strip()
