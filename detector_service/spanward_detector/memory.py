@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Protocol, Self
 
 from spanward_detector.effects import Effects
-from spanward_detector.model import Kind, Step
+from spanward_detector.model import Kind, SpanRef, Step
 from spanward_detector.naming import may_write, only_looks
 from spanward_detector.outcome import Outcome
 from spanward_detector.ranges import Ranges
@@ -156,6 +156,8 @@ class Memory:
         steps: number of the last step.
         stated: number of the last step that the agent numbered itself.
         missing: numbers that are missing among those.
+        lost: what the limits of the agent's SDK took (:attr:`~spanward_detector.model.Step.lost`) -> the first step
+            that lacks it.
         input_tokens: of model calls.
         output_tokens: of model calls.
         lanes: by agent; "" is the run's own.
@@ -175,6 +177,7 @@ class Memory:
     steps: int = 0
     stated: int = 0
     missing: int = 0
+    lost: dict[str, SpanRef] = field(default_factory=dict)
     input_tokens: int = 0
     output_tokens: int = 0
     lanes: dict[str, Lane] = field(default_factory=dict)
@@ -195,6 +198,7 @@ class Memory:
             self,
             lanes={name: lane.copy() for name, lane in self.lanes.items()},
             tools=self.tools.copy(),
+            lost=self.lost.copy(),
             effects=self.effects.copy(),
             work=self.work.copy(),
             heard=self.heard.copy(),
@@ -221,6 +225,8 @@ class Memory:
             self.missing += max(0, stated - max(self.stated, self.steps) - 1)
             self.stated = max(self.stated, stated)
         self.steps = step.index = max(stated, self.steps + 1)
+        if step.lost:
+            self.lost.setdefault(step.lost, step.ref)
         if step.kind is Kind.TOOL:
             return self._tool(step, lane, outcome)
         if step.kind is Kind.LLM:

@@ -161,6 +161,7 @@ class Step:
     user_input: str | None = None
     tool_messages: tuple[tuple[str, str], ...] = ()  # (call id, content) at the end of the request
     said: tuple[tuple[str, str], ...] = ()  # (role, content) of the request's system and user messages
+    lost: str = ""  # "attributes" were dropped or "values" cut by the limits of the agent's SDK
     # structure and time
     run_ended: str = ""  # on the run's own span: "completed" or the exception's class
     is_root: bool = False

@@ -273,6 +273,19 @@ def test_parents_that_are_not_there(tmp_path: Path) -> None:
     assert (complaint.n, complaint.of, complaint.examples) == (1, 2, ("b" * 16,))
 
 
+def test_attributes_that_the_sdk_dropped(tmp_path: Path) -> None:
+    """A limit in the agent takes from its spans what rules need; the setting that ends it is named."""
+    message = request([{"attrs": TOOL}, {"attrs": TOOL}], scope=GENAI)
+    message.resource_spans[0].scope_spans[0].spans[1].dropped_attributes_count = 7
+    file = tmp_path / "dropped.pb"
+    file.write_bytes(message.SerializeToString())
+    (diagnosis,) = examine([str(file)]).diagnoses
+    (complaint,) = [c for c in diagnosis.complaints if c.code == "dropped_attributes"]
+
+    assert (complaint.n, complaint.of, complaint.examples) == (1, 2, ("0000000000000002",))
+    assert "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in complaint.fix
+
+
 def test_holes_in_the_numbers_of_steps(tmp_path: Path) -> None:
     """Steps that our gate numbered and that are not here were lost on the way."""
     numbered = [

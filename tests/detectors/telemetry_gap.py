@@ -28,6 +28,14 @@ FIRES = (
         {"count": 2},
     ),
     Case("numbers are missing", lambda s: _numbered(s, 1, 2, 5), (0,), "warning", {"count": 2, "why": "numbers"}),
+    Case(
+        "the agent's SDK dropped attributes; said once",
+        lambda s: (s.tool("a", lost="attributes"), s.tool("b", lost="attributes")),
+        (1,),
+        "warning",
+        {"why": "attributes"},
+    ),
+    Case("the agent's SDK cut values off", lambda s: s.tool("a", lost="values"), (1,), "info", {"why": "values"}),
     Case("an agent and nothing else", lambda s: s.agent(), (0,), "warning", {"why": "empty"}, mode="observe"),
 )
 QUIET = (

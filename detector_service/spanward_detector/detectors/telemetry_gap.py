@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from spanward_detector.detectors.base import On, finding
 from spanward_detector.failures import Mode
@@ -13,10 +13,18 @@ from spanward_detector.model import Finding, Kind, SpanRef, Step
 if TYPE_CHECKING:
     from spanward_detector.run import Run
 
+_LOST: Final = {
+    "attributes": "the agent's OpenTelemetry SDK dropped attributes (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT)",
+    "values": "the agent's OpenTelemetry SDK cut values off (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class TelemetryGap:
     """Not all calls of a reply were seen, numbers are missing among the steps, a run has none, or a step came too late.
+
+    Likewise where the limits of the agent's OpenTelemetry SDK dropped attributes of steps or cut their values off: what
+    is not whole is judged as if it had not been recorded.
 
     Attributes:
         mode: observe or act.
@@ -24,15 +32,26 @@ class TelemetryGap:
 
     name: ClassVar[str] = "telemetry_gap"
     failure_types: ClassVar[tuple[str, ...]] = ("telemetry_gap",)
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LLM, Kind.TICK})
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LLM, Kind.TOOL, Kind.TICK})
     on: ClassVar[On] = "any"
 
     mode: Mode = "observe"
 
     def observe(self, step: Step, run: Run) -> Finding | None:
         """See :class:`spanward_detector.detectors.base.Detector`."""
+        if step.lost and run.memory.lost[step.lost] == step.ref:
+            return finding(
+                self,
+                step,
+                run,
+                _LOST[step.lost],
+                severity="warning" if step.lost == "attributes" else "info",
+                facts={"why": step.lost},
+            )
         if step.kind is Kind.LLM:
             return self._partly_seen(step, run, run.lane.answered)
+        if step.kind is Kind.TOOL:
+            return None
         if run.late and run.late_ref is not None:
             return finding(
                 self,

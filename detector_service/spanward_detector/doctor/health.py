@@ -22,6 +22,23 @@ _CLAMPS: Final[Mapping[str, tuple[str, str]]] = {
     "drop.span_id": ("spans have no valid span id and were left out", "8 bytes, not all zero; hex in OTLP/JSON"),
 }
 
+_EXAMPLES: Final = 3
+_LIMITS: Final = (
+    (
+        "dropped_attributes",
+        "attributes",
+        "attributes were dropped from steps, and what is left of them is not judged",
+        "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=8192 in the agent: message histories take several attributes a message",
+    ),
+    (
+        "cut_values",
+        "values",
+        "the values of steps were cut off, and nothing is said of them",
+        "a higher OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT (and OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT) in the agent, or none",
+    ),
+)
+"""Code, what is lost (:attr:`spanward_detector.model.Step.lost`), message, setting."""
+
 
 class Complaint(NamedTuple):
     """Something wrong with the telemetry.
@@ -90,6 +107,10 @@ def of_source(source: Source, tallies: Mapping[Signal, Tally]) -> Iterator[Compl
                 shape.holes,
                 shape.holes + shape.numbered,
             )
+    for code, what, message, fix in _LIMITS:
+        lacking = [step.ref.span_id for step in source.steps if step.lost == what]
+        if lacking:
+            yield Complaint(code, "warning", message, fix, len(lacking), len(source.steps), tuple(lacking[:_EXAMPLES]))
     if (
         any(scope.startswith(_LOGS_ONLY) for scope in source.scopes)
         and not source.logs

@@ -20,6 +20,7 @@ from spanward_detector.ingest.records import COUNTERS, MAX_ATTRIBUTES, MAX_DEPTH
 
 # First byte of an AnyValue: field number and wire type of the member that is set.
 _STRING, _BOOL, _INT, _DOUBLE = 0x0A, 0x10, 0x18, 0x21
+_STRING_TAG: Final = bytes((_STRING,))
 _DOUBLE_LENGTH: Final = 9
 # First bytes of the two fields of a KeyValue.
 _PAIR_KEY, _PAIR_VALUE = 0x0A, 0x12
@@ -217,6 +218,12 @@ class Attrs:
     def keys(self) -> Iterator[str]:
         """All keys, in no particular order."""
         return iter(self._raw)
+
+    def longest(self) -> str:
+        """The value that takes the most bytes, where it is a text; else ""."""
+        raw = max(self._raw.values(), key=len, default=b"")
+        value = decode_value(raw) if raw[:1] == _STRING_TAG else ""
+        return value if isinstance(value, str) else ""
 
     def to_dict(self) -> dict[str, object]:
         """All attributes, decoded."""

@@ -106,6 +106,7 @@ def _span(span: Any, attrs: Attrs, scope: str, scope_version: str, resource: Att
     return RawSpan(
         trace_id.hex(), span_id.hex(), parent_id.hex() if parent_id else None, span.name, kind,
         start, end, status, message, attrs, span.events, scope, scope_version, resource, service,
+        span.dropped_attributes_count,
     )  # fmt: skip
 
 

@@ -80,6 +80,7 @@ class RawSpan:
         scope_version: its version, or "".
         resource: attributes of the resource, shared by all spans of it.
         service: ``service.name``, or "".
+        dropped: attributes that the agent's SDK left out of it.
     """
 
     trace_id: str
@@ -97,6 +98,7 @@ class RawSpan:
     scope_version: str
     resource: Attrs
     service: str
+    dropped: int
 
     @property
     def events(self) -> list[RawEvent]:

@@ -3,7 +3,7 @@
 On the wire ``repeated KeyValue {key = 1, value = 2}`` and ``map<string, bytes>`` are the same bytes. Declaring the map
 moves the look-up of an attribute into protobuf's C code and leaves each value as the wire bytes of its ``AnyValue``
 until somebody asks for it: several times faster than a walk over the stock messages. Fields that nobody reads (links,
-trace state, dropped counts) are not declared, so the parser skips them.
+trace state, most dropped counts) are not declared, so the parser skips them.
 
 The descriptors are built here, in a pool of their own: no second generated file to keep fresh, no clash with
 opentelemetry-proto, and the same code loads on every supported protobuf.
@@ -22,6 +22,7 @@ _TYPES: Final = {
     "bytes": _Field.TYPE_BYTES,
     "string": _Field.TYPE_STRING,
     "int32": _Field.TYPE_INT32,
+    "uint32": _Field.TYPE_UINT32,
     "fixed64": _Field.TYPE_FIXED64,
 }
 
@@ -43,6 +44,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
         "start_time_unix_nano": (7, "fixed64"),
         "end_time_unix_nano": (8, "fixed64"),
         "attributes": (9, "map"),
+        "dropped_attributes_count": (10, "uint32"),
         "events": (11, "*bytes"),
         "status": (15, "bytes"),
     },

@@ -33,6 +33,7 @@ MARKERS: Final = ("traceloop.span.kind", "traceloop.entity.name", "llm.request.t
 
 KINDS: Final[Mapping[str, Kind]] = {"tool": Kind.TOOL, "agent": Kind.AGENT, "workflow": Kind.AGENT, "task": Kind.OTHER}
 """``traceloop.span.kind`` -> kind; model calls have none."""
+_REPLIED: Final = "gen_ai.completion.0.role"
 
 ALIASES: Final[genai.Aliases] = {
     **genai.ALIASES,
@@ -167,6 +168,8 @@ def read(span: RawSpan) -> Reading:
     if kind is None:
         if operation in _LLM_OPERATIONS or attrs.text("llm.request.type") in _MODEL_CALLS:
             kind = Kind.LLM
+        elif span.dropped and _REPLIED in attrs:
+            kind = Kind.LLM  # what says so is set first, and Python's SDK lets the oldest go
         else:
             kind = genai.KINDS.get(operation, Kind.OTHER)
     if kind is Kind.LLM:

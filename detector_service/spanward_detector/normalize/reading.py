@@ -13,6 +13,7 @@ from spanward.semconv import STEP_INDEX
 
 from spanward_detector.ingest import RawSpan
 from spanward_detector.model import Kind, SpanRef, Step, ToolCall
+from spanward_detector.normalize import losses
 from spanward_detector.normalize import messages as msg
 from spanward_detector.normalize.context import MAX_PER_TRACE, AgentNote, TraceContext
 from spanward_detector.normalize.messages import Message
@@ -76,6 +77,7 @@ class Reading:
         error_type: override of the class of the span's error.
         error_text: override of the span's error text.
         reason: why the agent does this, in its own words.
+        lost: see :attr:`spanward_detector.model.Step.lost`.
         extra: for the runs layer.
     """
 
@@ -111,6 +113,7 @@ class Reading:
     error_type: str = ""
     error_text: str | None = None
     reason: str = ""
+    lost: str = ""
     extra: Mapping[str, object] | None = None
 
 
@@ -147,6 +150,7 @@ def schema_of(source: object) -> Schema | None:
 
 def to_steps(span: RawSpan, ctx: TraceContext, dialect: str, reading: Reading) -> list[Step]:
     """Makes the step of a span, and the tool steps that can only be seen in its messages."""
+    reading = losses.whole(span, reading)
     failed, error_type, error_text = outcome(span)
     if reading.failed is not None:
         failed = reading.failed
@@ -176,6 +180,7 @@ def to_steps(span: RawSpan, ctx: TraceContext, dialect: str, reading: Reading) -
         control_flow=name in CONTROL_FLOW,
         timed_out=name in TIMEOUTS,
         model=reading.model,
+        lost=reading.lost,
         extra={**(reading.extra or {}), "agent_stated": True} if reading.agent else dict(reading.extra or {}),
     )
     if reading.conversation_id:
